@@ -1,0 +1,23 @@
+"""The formats that dslint reads: how each is known, and which schema lies behind it."""
+
+from __future__ import annotations
+
+from dslint.document import Document
+from dslint.formats.base import Context, Format
+from dslint.formats.deepspeed import DEEPSPEED
+
+FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED,)}
+
+
+def detect(document: Document, context: Context | None = None) -> str | None:
+    """The format of a document by its content first, its name second; None when it is none of ours.
+
+    ``context`` is only ever said of a DeepSpeed config: where it is given, a JSON object without marks of another kind is one.
+    """
+    for form in FORMATS.values():
+        if form.recognises(document, context):
+            return form.name
+    return None
+
+
+__all__ = ["FORMATS", "Format", "detect"]

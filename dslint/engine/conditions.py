@@ -1,0 +1,228 @@
+"""The condition language of rules: a small subset of Python expressions, checked node by node and compiled.
+
+A path such as ``zero_optimization.stage`` is the value that the engine will see. What is missing, "auto", unknown or of the
+wrong type is MISSING: it satisfies no comparison in either polarity, so ``not`` is pushed down to the comparisons
+(``not (a < b)`` is ``a >= b``) when the text is compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from dslint.schema.missing import MISSING
+
+MAXIMUM_LENGTH = 2000
+
+
+class ConditionError(ValueError):
+    """A condition that is not in the language; the message says which part."""
+
+
+def no(value: Any) -> bool:
+    """A bare value negated: present, and false."""
+    return value is not MISSING and not value
+
+
+def isin(value: Any, choices: Any) -> bool:
+    return value is not MISSING and choices is not MISSING and value in choices
+
+
+def notin(value: Any, choices: Any) -> bool:
+    return value is not MISSING and choices is not MISSING and value not in choices
+
+
+def item(value: Any, index: int) -> Any:
+    return value[index] if isinstance(value, (list, tuple, str)) and -len(value) <= index < len(value) else MISSING
+
+
+def divided(left: Any, right: Any, sign: str) -> Any:
+    """``left / right``, ``//`` or ``%``; MISSING where the divisor is zero."""
+    if left is MISSING or right is MISSING or right == 0:
+        return MISSING
+    return left / right if sign == "/" else left // right if sign == "//" else left % right
+
+
+def _known(function: Any) -> Any:
+    def call(*values: Any) -> Any:
+        return MISSING if any(value is MISSING for value in values) else function(*values)
+
+    return call
+
+
+def _sized(value: Any) -> Any:
+    return len(value) if isinstance(value, (str, list, dict, tuple)) else MISSING
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, (int, float)) and value == value and abs(value) != float("inf") else MISSING
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+# functions of values; the type tests also accept MISSING, which has no type
+VALUE_FUNCTIONS: dict[str, Any] = {
+    "len": _known(_sized),
+    "min": _known(min),
+    "max": _known(max),
+    "abs": _known(abs),
+    "int": _known(_whole),
+    "lower": _known(lambda value: value.lower() if isinstance(value, str) else MISSING),
+    "startswith": _known(lambda value, start: isinstance(value, str) and value.startswith(start)),
+    "endswith": _known(lambda value, end: isinstance(value, str) and value.endswith(end)),
+    "is_int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "is_number": _number,
+    "is_string": lambda value: isinstance(value, str),
+    "is_list": lambda value: isinstance(value, list),
+    "is_object": lambda value: isinstance(value, dict),
+    "is_bool": lambda value: isinstance(value, bool),
+}
+# functions of a path, answered by the view
+PATH_FUNCTIONS = ("written", "absent", "auto", "raw", "on", "off", "keys")
+HELPERS: dict[str, Any] = {
+    "MISSING": MISSING,
+    "no": no,
+    "isin": isin,
+    "notin": notin,
+    "item": item,
+    "divided": divided,
+    **{f"f_{name}": function for name, function in VALUE_FUNCTIONS.items()},
+}
+
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Lt: ("<", ">="),
+    ast.LtE: ("<=", ">"),
+    ast.Gt: (">", "<="),
+    ast.GtE: (">=", "<"),
+}
+_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_DIVISIONS: dict[type[ast.operator], str] = {ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """``code``: Python source of an expression over ``v`` (the view), ``g`` (its get) and ``it``. ``paths``, ``facts``: what it asks for."""
+
+    code: str
+    paths: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+def compile_condition(text: str) -> Compiled:
+    """A condition (true or false). Raises ConditionError."""
+    translator = _Translator()
+    code = translator.truth(_parse(text), negated=False)
+    return Compiled(code, tuple(translator.paths), tuple(translator.facts))
+
+
+def compile_value(text: str) -> Compiled:
+    """An expression for a fix's value. Raises ConditionError."""
+    translator = _Translator()
+    code = translator.value(_parse(text))
+    return Compiled(code, tuple(translator.paths), tuple(translator.facts))
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAXIMUM_LENGTH:
+        raise ConditionError(f"a condition has at most {MAXIMUM_LENGTH} characters, this one {len(text)}")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ConditionError(f"{text!r} is no expression: {error}") from None
+
+
+class _Translator:
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}
+        self.facts: dict[str, None] = {}
+
+    def truth(self, node: ast.expr, negated: bool) -> str:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.truth(node.operand, not negated)
+        if isinstance(node, ast.BoolOp):
+            both = isinstance(node.op, ast.And) is not negated
+            return "(" + (" and " if both else " or ").join(self.truth(part, negated) for part in node.values) + ")"
+        if isinstance(node, ast.Compare):
+            return self._comparison(node, negated)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("written", "absent", "auto", "on", "off"):
+            call = self.value(node)
+            return f"(not {call})" if negated else call
+        value = self.value(node)
+        return f"no({value})" if negated else f"bool({value})"
+
+    def _comparison(self, node: ast.Compare, negated: bool) -> str:
+        sides = [self.value(side) for side in (node.left, *node.comparators)]
+        links = []
+        for left, operation, right in zip(sides, node.ops, sides[1:], strict=False):
+            if isinstance(operation, (ast.In, ast.NotIn)):
+                inside = isinstance(operation, ast.In) is not negated
+                links.append(f"{'isin' if inside else 'notin'}({left}, {right})")
+            elif signs := _COMPARISONS.get(type(operation)):
+                links.append(f"({left} {signs[negated]} {right})")
+            else:
+                raise ConditionError(f"{ast.unparse(node)!r}: only == != < <= > >= in, not in compare")
+        return "(" + (" or " if negated else " and ").join(links) + ")"
+
+    def value(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, int, float, bool)):
+            return repr(node.value)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return "(" + "".join(self.value(part) + ", " for part in node.elts) + ")"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return f"(-{self.value(node.operand)})"
+        if isinstance(node, ast.BinOp) and (sign := _ARITHMETIC.get(type(node.op))):
+            return f"({self.value(node.left)} {sign} {self.value(node.right)})"
+        if isinstance(node, ast.BinOp) and (sign := _DIVISIONS.get(type(node.op))):
+            return f"divided({self.value(node.left)}, {self.value(node.right)}, {sign!r})"
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            return f"item({self.value(node.value)}, {node.slice.value})"
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, (ast.Compare, ast.BoolOp)):
+            return self.truth(node, negated=False)
+        if (path := dotted(node)) is not None:
+            return self._path(path)
+        raise ConditionError(f"{ast.unparse(node)!r} is not in the language of conditions")
+
+    def _call(self, node: ast.Call) -> str:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if node.keywords or name not in VALUE_FUNCTIONS and name not in PATH_FUNCTIONS:
+            known = ", ".join((*PATH_FUNCTIONS, *VALUE_FUNCTIONS))
+            raise ConditionError(f"{ast.unparse(node)!r}: the functions are {known}")
+        if name in VALUE_FUNCTIONS:
+            return f"f_{name}({', '.join(self.value(part) for part in node.args)})"
+        path = dotted(node.args[0]) if len(node.args) == 1 else None
+        if path is None:
+            raise ConditionError(f"{ast.unparse(node)!r}: {name} takes one path")
+        if path == "it":
+            return f"v.{name}(it.path)"
+        self.paths[path] = None
+        return f"v.{name}({path!r})"
+
+    def _path(self, path: str) -> str:
+        root, _, rest = path.partition(".")
+        if root == "facts" and rest:
+            self.facts[rest] = None
+            return f"v.fact({rest!r})"
+        if root == "env" and rest:
+            return f"v.env({rest!r})"
+        if root == "it":
+            if rest not in ("name", "value", "path"):
+                raise ConditionError(f"{path!r}: it has name, value and path")
+            return f"it.{rest}"
+        self.paths[path] = None
+        return f"g({path!r})"
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``a.b.c`` of a chain of names, else None."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (parent := dotted(node.value)) is not None:
+        return f"{parent}.{node.attr}"
+    return None

@@ -1,0 +1,186 @@
+"""What the schema alone can say of a key, in words: the SC diagnostics."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from dslint.document import Change, Node, Scalar, to_python
+from dslint.engine.diagnostics import Diagnostic, Fix, Severity
+from dslint.engine.versions import parse_version
+from dslint.engine.view import View
+from dslint.schema.coerce import coerce
+from dslint.schema.lookup import KeyInfo
+from dslint.schema.resolve import Issue
+from dslint.schema.suggest import suggest
+from dslint.schema.where import belongs
+
+# code -> (name, what it means), for `dslint explain`
+CODES: dict[str, tuple[str, str]] = {
+    "SC001": ("misspelt-key", "The key is not one the engine reads here, and it is near one that is."),
+    "SC002": ("misplaced-key", "The key exists, but in another block; here the engine refuses or ignores it."),
+    "SC003": ("refused-key", "The engine refuses a file with an unknown key in this block."),
+    "SC004": ("ignored-key", "The engine reads no such key in this block and ignores it."),
+    "SC005": ("wrong-type", "The value has a type that the engine cannot work with."),
+    "SC006": ("out-of-bounds", "The value is outside of what the engine accepts."),
+    "SC007": ("unknown-choice", "The value is none of those that the engine knows."),
+    "SC008": ("removed-key", "The key was removed before the target version."),
+    "SC009": ("deprecated-key", "The key still works in the target version, under an older name or with a warning."),
+    "SC010": ("future-key", "The key came with a later version than the target."),
+    "SC011": ("auto-without-meaning", 'Nothing fills in "auto" at this key.'),
+    "SC012": ("required-key", "The engine cannot do without this key."),
+}
+COMMENT_MARKS = ("_", "//", "#")
+
+
+def schema_diagnostics(view: View) -> Iterator[Diagnostic]:
+    """The findings of a config that its schema makes without a rule."""
+    for issue in view.resolved.issues:
+        yield from SPEAKERS[issue.kind](view, issue)
+
+
+def _say(
+    view: View, issue: Issue, code: str, severity: Severity, message: str, *, why: str = "", fixes: tuple[Fix, ...] = ()
+) -> Iterator[Diagnostic]:
+    span = view.document.key_span(issue.path)
+    source = issue.info.source if issue.info else ""
+    yield Diagnostic(view.document, code, CODES[code][0], severity, issue.path, span, message, why or CODES[code][1], source, (), fixes)
+
+
+def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
+    name = str(issue.path[-1])
+    refused = issue.block.unknown == "refused"
+    consequence = "DeepSpeed refuses the file" if refused else "DeepSpeed ignores it"
+    where = f"in {issue.canonical.rpartition('.')[0]}" if "." in issue.canonical else "at the top level"
+    remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
+    if name.startswith(COMMENT_MARKS) and not refused:
+        return
+    if (known := issue.block.gone.get(name)) is not None:
+        yield from _gone(view, issue, known)
+        return
+    near = suggest(name, issue.block.keys)
+    if near is not None:
+        taken = view.written(near if "." not in issue.canonical else f"{issue.canonical.rpartition('.')[0]}.{near}")
+        fixes = (remove,) if taken else (Fix(f"rename it to {near}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], near)),)),)
+        yield from _say(view, issue, "SC001", "error", f"unknown key {name} {where}: did you mean {near}? {consequence}", fixes=fixes)
+        return
+    places = belongs(view.resolved.schema, name, issue.canonical)
+    if places:
+        home = places[0] if len(places) == 1 else None
+        fixes = (remove,)
+        if home and not view.written(home):
+            fixes = (Fix(f"move it to {home}", "unsafe", (Change("move", issue.path, to=view.path(home)),)), remove)
+        yield from _say(view, issue, "SC002", "error", f"{name} does not belong {where}: it is read at {' or '.join(places)}; {consequence}", fixes=fixes)
+        return
+    if refused:
+        yield from _say(view, issue, "SC003", "error", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
+    else:
+        yield from _say(view, issue, "SC004", "warning", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
+
+
+def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
+    """A key of another version of the framework."""
+    framework, version = view.resolved.schema.framework, view.resolved.schema.version
+    name = str(issue.path[-1])
+    refused = issue.block.unknown == "refused" if known.removed_effect is None else known.removed_effect == "refused"
+    consequence = "refuses the file" if refused else "ignores it"
+    remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
+    if known.since is not None and parse_version(known.since) > view.version:
+        yield from _say(view, issue, "SC010", "error", f"{name} came with {framework} {known.since}; {version} {consequence}", fixes=(remove,))
+        return
+    message = f"{name} was removed in {framework} {known.removed}; {version} {consequence}"
+    fixes: tuple[Fix, ...] = (remove,)
+    if known.renamed_to is not None:
+        message += f": use {known.renamed_to}"
+        if not view.written(known.renamed_to):
+            fixes = (Fix(f"move it to {known.renamed_to}", "unsafe", (Change("move", issue.path, to=view.path(known.renamed_to)),)), remove)
+    yield from _say(view, issue, "SC008", "error", message, fixes=fixes)
+
+
+def _wrong_value(view: View, issue: Issue) -> Iterator[Diagnostic]:
+    code = {"type": "SC005", "bound": "SC006", "enum": "SC007"}[issue.kind]
+    name, value = str(issue.path[-1]), _shown(issue.node)
+    assert issue.info is not None
+    fixes: tuple[Fix, ...] = ()
+    suggestion = ""
+    if issue.kind == "enum" and isinstance(issue.node, Scalar) and isinstance(issue.node.value, str):
+        near = suggest(issue.node.value, [choice for choice in issue.info.enum or () if isinstance(choice, str)])
+        if near is not None:
+            suggestion = f"; did you mean {near}?"
+            fixes = (Fix(f"write {near}", "unsafe", (Change("set", issue.path, near),)),)
+    elif (plain := _plain(issue.node, issue.info)) is not None:
+        fixes = (Fix(f"write {json.dumps(plain)}", "safe", (Change("set", issue.path, plain),)),)
+    yield from _say(view, issue, code, "error", f"{name} is {value}: {issue.detail}{suggestion}", fixes=fixes)
+
+
+def _plain(node: Node | None, info: KeyInfo) -> int | float | bool | None:
+    """The number or boolean that a quoted value plainly means, where the key takes one."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return None
+    text = node.value.strip().lower()
+    if "boolean" in info.type and text in ("true", "false"):
+        return text == "true"
+    for kind, convert in (("integer", int), ("number", float)):
+        if kind in info.type:
+            with suppress(ValueError):
+                number = convert(text)
+                return number if coerce(info, number).ok and math.isfinite(number) else None
+    return None
+
+
+def _auto(view: View, issue: Issue) -> Iterator[Diagnostic]:
+    info, name = issue.info, str(issue.path[-1])
+    assert info is not None
+    if info.auto == "hf" and view.context != "native":
+        return
+    filler = "only the Hugging Face integration fills in" if info.auto == "hf" else "nothing fills in"
+    default = f"and the default is used ({_json(info.default)})" if info.default is not None else "and the key counts as unset"
+    effect = {"dropped": f"DeepSpeed drops it {default}", "refused": "DeepSpeed refuses the file", "fails": "the run fails on the word"}
+    severity: Severity = "info" if info.native_auto == "dropped" and view.context != "native" else "error"
+    fixes: tuple[Fix, ...] = ()
+    if info.native_auto == "dropped":
+        fixes = (Fix(f"remove {name}", "safe", (Change("delete", issue.path),)),)
+    message = f'{filler} "auto" for {name}: {effect.get(info.native_auto or "", "it has no meaning here")}'
+    yield from _say(view, issue, "SC011", severity, message, fixes=fixes)
+
+
+def _deprecated(view: View, issue: Issue) -> Iterator[Diagnostic]:
+    name, canonical = str(issue.path[-1]), issue.canonical
+    assert issue.info is not None
+    renamed = canonical.rpartition(".")[2]
+    if renamed != name:
+        fixes = (Fix(f"rename it to {renamed}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], renamed)),)),)
+        yield from _say(view, issue, "SC009", "warning", f"{name} is an older name of {renamed}", fixes=fixes)
+        return
+    deprecated = issue.info.deprecated
+    assert deprecated is not None
+    instead = f": use {deprecated.replacement}" if deprecated.replacement else ""
+    note = f" ({deprecated.note})" if deprecated.note else ""
+    yield from _say(view, issue, "SC009", "warning", f"{name} is deprecated{instead}{note}")
+
+
+def _required(view: View, issue: Issue) -> Iterator[Diagnostic]:
+    yield from _say(view, issue, "SC012", "error", f"{issue.canonical} is required and not written")
+
+
+SPEAKERS: dict[str, Callable[[View, Issue], Iterator[Diagnostic]]] = {
+    "unknown": _unknown,
+    "type": _wrong_value,
+    "bound": _wrong_value,
+    "enum": _wrong_value,
+    "auto": _auto,
+    "deprecated": _deprecated,
+    "required": _required,
+}
+
+
+def _shown(node: Node | None) -> str:
+    text = _json(None if node is None else to_python(node))
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)

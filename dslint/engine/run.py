@@ -1,0 +1,186 @@
+"""One document through the rules: the pipeline, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dslint.document import Change, Document, Path, Scalar, Span, format_path
+from dslint.schema.missing import MISSING
+from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
+from dslint.engine.generic import schema_diagnostics
+from dslint.engine.project import Context, Project, Target
+from dslint.engine.registry import all_rules, rule_text
+from dslint.schema.resolve import resolve
+from dslint.engine.rules import FixTemplate, Rule
+from dslint.engine.versions import parse_version, within
+from dslint.engine.view import Finding, Place, View
+from dslint.formats import FORMATS, Format, detect
+from dslint.schema.lookup import Schema
+
+PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
+ONLY_IN: dict[Context, str] = {
+    "native": "when DeepSpeed itself reads this file (deepspeed.initialize)",
+    "hf": "when the Hugging Face integration reads this file (Trainer, Accelerate)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found in one document. ``format`` is None only where nothing could be parsed and no name told the format."""
+
+    document: Document
+    format: str | None
+    context: Context | None
+    mount: Path
+    via: str | None
+    targets: dict[str, Target]
+    skipped: tuple[Skipped, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check(document: Document, project: Project, *, input_format: str | None = None, extra_rules: tuple[Rule, ...] = ()) -> Report | None:
+    """Check one document; None when it is of no known format.
+
+    Raises only on a defect of dslint itself (a rule that raises is one).
+    """
+    name = input_format or detect(document, project.context)
+    loading = tuple(_problem_diagnostics(document))
+    if name is None and not (loading and document.root is None):
+        return None
+    if name is None or document.root is None or not (form := FORMATS[name]).readable(document):
+        return Report(document, name, project.context, (), None, {}, (), loading)
+    return _check_config(document, form, project, loading, extra_rules)
+
+
+def _check_config(document: Document, form: Format, project: Project, loading: tuple[Diagnostic, ...], extra: tuple[Rule, ...]) -> Report:
+    schema = Schema.load(form.framework)
+    target = project.targets.get(form.framework) or Target(schema.newest, "newest known")
+    resolved = resolve(document, (), schema.at(target.version))
+    context = project.context or form.context(resolved)
+    view = View(document, resolved, project, context, parse_version(target.version))
+    versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
+    found: list[Diagnostic] = []
+    skipped: list[Skipped] = []
+    for rule in (*all_rules(), *extra):
+        if form.name not in rule.formats or (rule.context and context and rule.context != context):
+            continue
+        if any(name in versions and not within(versions[name], bounds) for name, bounds in rule.versions):
+            continue
+        view.asked.clear()
+        fired = [_diagnostic(rule, finding, place, view) for finding, place in _findings(rule, view)]
+        found += fired
+        if not fired and view.asked and any(view.written(path) for path in rule.at):
+            skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
+    spoken = {diagnostic.path for diagnostic in found}
+    generic = [diagnostic for diagnostic in schema_diagnostics(view) if diagnostic.path not in spoken]
+    ordered = sorted([*loading, *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
+    used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
+    return Report(document, form.name, context, (), None, used, tuple(skipped), tuple(ordered))
+
+
+def _findings(rule: Rule, view: View) -> Iterator[tuple[Finding, Place | None]]:
+    if rule.check is not None:
+        from dslint.checks import CHECKS
+
+        for finding in CHECKS[rule.check](view):
+            yield finding, None
+        return
+    assert rule.when is not None
+    if not rule.each:
+        if rule.when(view, view.get, None):
+            yield Finding(_first_written(rule, view)), None
+        return
+    for place in view.each(rule.each):
+        if rule.when(view, view.get, place):
+            yield Finding(place.path if "it" in rule.at else _first_written(rule, view)), place
+
+
+def _first_written(rule: Rule, view: View) -> str:
+    return next((path for path in rule.at if view.written(path)), rule.at[0])
+
+
+def _diagnostic(rule: Rule, finding: Finding, place: Place | None, view: View) -> Diagnostic:
+    text = rule_text(rule.id)
+    path = view.path(finding.at)
+    message = _filled(finding.message or rule.message, finding, place, view)
+    severity: Severity = finding.severity or rule.severity
+    if rule.context and view.context is None:
+        severity = "warning" if severity == "error" else severity
+        message += f" — {ONLY_IN[rule.context]}"
+    fixes = finding.fixes
+    if fixes is None:
+        fixes = tuple(fix for template in rule.fixes if (fix := _fix(template, place, view)))
+    related = tuple(
+        Related(view.document, view.document.key_span(view.path(other)), f"{other} is written here")
+        for other in rule.at
+        if other not in ("it", finding.at) and view.written(other)
+    )
+    return Diagnostic(
+        view.document, rule.id, rule.name, severity, path, view.document.key_span(path), message, text.why, text.source, related, fixes
+    )
+
+
+def _filled(message: str, finding: Finding, place: Place | None, view: View) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name in finding.values:
+            return _shown(finding.values[name])
+        if place is not None and name.startswith("it."):
+            return _shown(view.raw(place.path) if name == "it.value" else getattr(place, name[3:]))
+        if name.startswith("facts."):
+            return _shown(view.fact(name[6:]))
+        if name.startswith("env."):
+            return _shown(view.env(name[4:]))
+        node = view.node(name)
+        if isinstance(node, Scalar):
+            return _shown(node.value)
+        return _shown(view.get(name) if node is None else view.raw(name))
+
+    return PLACEHOLDER.sub(value, message)
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "unset"
+    if isinstance(value, str):
+        return value if len(value) <= 60 else value[:57] + "…"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, (bool, dict, list)) or value is None:
+        import json
+
+        text = json.dumps(value, default=str)
+        return text if len(text) <= 60 else text[:57] + "…"
+    return str(value)
+
+
+def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
+    """The fix with its paths and values; None where a value cannot be computed or there is nothing to change."""
+
+    def at(path: str) -> Path:
+        return view.path(place.path if path == "it" and place else path)
+
+    changes: list[Change] = []
+    for path, value in template.set:
+        if callable(value) and (value := value(view, view.get, place)) is MISSING:
+            return None
+        changes.append(Change("set", at(path), int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value))
+    for path in template.delete:
+        if view.document.node(at(path)) is not None:
+            changes.append(Change("delete", at(path)))
+    for old, new in template.rename:
+        changes.append(Change("rename", at(old), to=(*at(old)[:-1], new)))
+    for old, new in template.move:
+        changes.append(Change("move", at(old), to=view.path(new)))
+    return Fix(template.title, template.safety, tuple(changes)) if changes else None
+
+
+def _problem_diagnostics(document: Document) -> Iterable[Diagnostic]:
+    for problem in document.problems:
+        related = tuple(Related(document, span, message) for span, message in problem.related)
+        yield Diagnostic(
+            document, problem.code, problem.name, problem.severity, problem.path, problem.span, problem.message, related=related
+        )

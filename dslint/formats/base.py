@@ -1,0 +1,28 @@
+"""What a format is to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dslint.document import Document
+from dslint.schema.resolve import Resolved
+
+Context: TypeAlias = Literal["native", "hf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``framework``: whose schema its keys follow. ``companions``: frameworks whose version is worth showing beside it.
+
+    ``recognises``: is this document one? ``readable``: has its root the form that the framework wants? ``context``: what the
+    content tells of the reader of the file.
+    """
+
+    name: str
+    framework: str
+    companions: tuple[str, ...]
+    recognises: Callable[[Document, Context | None], bool]
+    readable: Callable[[Document], bool]
+    context: Callable[[Resolved], Context | None]

@@ -1,0 +1,140 @@
+"""A config laid against the schema of its version: what the engine will see of each key, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from dslint.document import Mapping, Node, Path, Scalar, Sequence, to_python
+from dslint.schema.coerce import coerce
+from dslint.schema.lookup import Block, KeyInfo, VersionedSchema
+from dslint.schema.missing import MISSING
+
+IssueKind: TypeAlias = Literal["unknown", "type", "bound", "enum", "auto", "removed", "deprecated", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A key as it is written: its path in the document, its value, and what the schema knows of it (None: unknown)."""
+
+    path: Path
+    node: Node
+    info: KeyInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Something that the schema alone can say. ``canonical``: the dotted path; ``block``: the one that holds the key."""
+
+    kind: IssueKind
+    canonical: str
+    path: Path
+    block: Block
+    info: KeyInfo | None
+    node: Node | None
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Resolved:
+    """``values`` and ``places`` by canonical path; ``blocks``: those that are written, the root as ``""``."""
+
+    root: Mapping
+    mount: Path
+    schema: VersionedSchema
+    values: dict[str, Any]
+    places: dict[str, Written]
+    blocks: dict[str, Block]
+    issues: list[Issue]
+    autos: list[str]
+    placeholders: list[str]
+
+    def default(self, path: str) -> Any:
+        """The value of a key that is not written: its default where its block is, else MISSING."""
+        if path in self.places:
+            return MISSING
+        parent, _, name = path.rpartition(".")
+        block = self.blocks.get(parent)
+        info = block.keys.get(name) if block else None
+        return MISSING if info is None or info.default is None else info.default
+
+    def path(self, canonical: str) -> Path:
+        """The absolute path of a canonical one: as written, else below its nearest written ancestor."""
+        if place := self.places.get(canonical):
+            return place.path
+        parent, _, name = canonical.rpartition(".")
+        return (*(self.path(parent) if parent else self.mount), name)
+
+
+def resolve(root: Mapping, mount: Path, schema: VersionedSchema) -> Resolved:
+    """Lay the mapping at ``mount`` against a version's schema."""
+    resolved = Resolved(root, mount, schema, {}, {}, {}, [], [], [])
+    _block(resolved, root, mount, "", schema.block(schema.root))
+    return resolved
+
+
+def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Block) -> None:
+    resolved.blocks[prefix] = block
+    for entry in node.entries:
+        name = block.aliases.get(entry.name, entry.name)
+        info = block.keys.get(name)
+        here, canonical = (*path, entry.name), f"{prefix}.{name}" if prefix else name
+        resolved.places[canonical] = Written(here, entry.value, info)
+        if info is None:
+            _note(resolved, "unknown", canonical, here, block, None, entry.value)
+            if isinstance(entry.value, Scalar) and entry.value.value == "auto":
+                resolved.autos.append(canonical)
+            continue
+        if info.deprecated is not None or name != entry.name:
+            _note(resolved, "deprecated", canonical, here, block, info, entry.value)
+        _value(resolved, entry.value, here, canonical, block, info)
+    for name, info in block.keys.items():
+        if info.required and (canonical := f"{prefix}.{name}" if prefix else name) not in resolved.places:
+            _note(resolved, "required", canonical, (*path, name), block, info, None)
+
+
+def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Block, info: KeyInfo) -> None:
+    if isinstance(node, Scalar) and node.value == "auto":
+        if info.auto != "engine":
+            resolved.autos.append(canonical)
+            _note(resolved, "auto", canonical, path, block, info, node)
+        else:
+            resolved.values[canonical] = "auto"
+        return
+    child = _child_block(resolved, canonical, info)
+    if isinstance(node, Mapping) and child is not None:
+        resolved.values[canonical] = to_python(node)
+        _block(resolved, node, path, canonical, child)
+        return
+    outcome = coerce(info, to_python(node))
+    if outcome.ok:
+        resolved.values[canonical] = MISSING if outcome.value is None else outcome.value
+    elif is_placeholder(node):
+        resolved.placeholders.append(canonical)
+    else:
+        _note(resolved, outcome.kind, canonical, path, block, info, node, outcome.expected)
+
+
+def _child_block(resolved: Resolved, canonical: str, info: KeyInfo) -> Block | None:
+    """The block of an object key; of one that depends on its sibling's value, the one that the value names."""
+    if info.block is not None:
+        return resolved.schema.block(info.block)
+    if info.by_type is None:
+        return None
+    parent = canonical.rpartition(".")[0]
+    named = resolved.values.get(f"{parent}.{info.by_type.key}" if parent else info.by_type.key)
+    name = info.by_type.blocks.get(named.lower()) if isinstance(named, str) else None
+    return resolved.schema.block(name) if name else None
+
+
+def _note(resolved: Resolved, kind: IssueKind, canonical: str, path: Path, block: Block, info: KeyInfo | None, node: Node | None, detail: str = "") -> None:
+    resolved.issues.append(Issue(kind, canonical, path, block, info, node, detail))
+
+
+PLACEHOLDER = re.compile(r"\$\{.+\}|\$\w+|\{\{.+\}\}|<[^<>]+>|%\w+%|__\w+__|@\w+@|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}[0-9]*", re.DOTALL)
+
+
+def is_placeholder(node: Node) -> bool:
+    """Does this look like a template's gap (``${X}``, ``{{ x }}``, ``<x>``, ``GB_SIZE``) that a launcher fills before the engine reads it?"""
+    return isinstance(node, Scalar) and isinstance(node.value, str) and PLACEHOLDER.fullmatch(node.value.strip().rstrip(",")) is not None

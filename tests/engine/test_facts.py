@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from dslint.engine.facts import Facts
+
+
+def test_variables_of_a_launch_become_facts_with_their_types() -> None:
+    facts = Facts.from_env({"WORLD_SIZE": "8", "CUDA_CAPABILITY": "7.0", "GPU_NAME": "Tesla V100", "NCCL_DEBUG": "INFO", "NUM_GPUS": ""})
+    assert (facts.get("world_size"), facts.get("cuda_capability"), facts.get("gpu_name")) == (8, 7.0, "Tesla V100")
+    assert facts.get("num_gpus") is None
+    assert facts.env["NCCL_DEBUG"] == "INFO"
+
+
+@pytest.mark.parametrize(
+    ("env", "world"),
+    [
+        ({"NUM_GPUS": "4"}, 4),
+        ({"NUM_GPUS": "4", "WORLD_SIZE": "16"}, 16),
+        ({"GPUS_PER_NODE": "8"}, None),
+        ({}, None),
+    ],
+)
+def test_the_world_size_follows_where_it_can(env: dict[str, str], world: int | None) -> None:
+    assert Facts.from_env(env).get("world_size") == world
+
+
+def test_nodes_times_gpus_is_the_world() -> None:
+    assert Facts({"num_nodes": 2, "gpus_per_node": 8}).get("world_size") == 16
+
+
+def test_what_is_no_number_is_named() -> None:
+    with pytest.raises(ValueError, match="WORLD_SIZE must be a whole number, not 'eight'"):
+        Facts.from_env({"WORLD_SIZE": "eight"})

@@ -1,0 +1,79 @@
+"""Every rule against its own examples: each bad one fires exactly this rule, each fix turns it clean, each good one is silent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from dslint.document import Document, load
+from dslint.document.edits import splice
+from dslint.engine.diagnostics import Diagnostic
+from dslint.engine.facts import Facts
+from dslint.engine.project import Project, Target
+from dslint.engine.registry import all_rules, rule_text
+from dslint.engine.rules import Rule
+from dslint.engine.run import check
+
+
+def document(example: Mapping[str, Any]) -> Document:
+    text = example["text"] if "text" in example else json.dumps(example["config"], indent=2)
+    return load("ds_config.json", text.encode())
+
+
+def findings(document: Document, example: Mapping[str, Any]) -> list[Diagnostic]:
+    facts = {**(example.get("facts") or {})}
+    env = facts.pop("env", {})
+    project = Project(
+        {name: Target(str(version), "the example") for name, version in (example.get("targets") or {}).items()},
+        Facts(facts, env),
+        example.get("context"),
+    )
+    report = check(document, project, input_format="deepspeed")
+    assert report is not None
+    return [*report.diagnostics]
+
+
+def examples(kind: str) -> Iterator[Any]:
+    for rule in all_rules():
+        for number, example in enumerate(getattr(rule_text(rule.id), kind)):
+            yield pytest.param(rule, example, id=f"{rule.id}-{number}")
+
+
+def loud(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    return [diagnostic for diagnostic in diagnostics if diagnostic.severity != "info"]
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("bad"))
+def test_bad_example_fires_exactly_this_rule(rule: Rule, example: Mapping[str, Any]) -> None:
+    found = findings(document(example), example)
+    assert {d.code for d in found if d.severity != "info" or d.code == rule.id} == {rule.id}, [(d.code, d.message) for d in found]
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("bad"))
+def test_each_fix_turns_it_clean(rule: Rule, example: Mapping[str, Any]) -> None:
+    before = document(example)
+    for diagnostic in findings(before, example):
+        for fix in diagnostic.fixes:
+            text = splice(before, fix.changes)
+            assert text is not None, f"{fix.title}: withheld"
+            after = findings(load(before.file, text.encode()), example)
+            left = [d for d in after if d.code == rule.id and d.path == diagnostic.path or d.severity == "error"]
+            assert not left, (fix.title, text, [(d.code, d.message) for d in left])
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("good"))
+def test_good_example_is_silent(rule: Rule, example: Mapping[str, Any]) -> None:
+    found = loud(findings(document(example), example))
+    assert not found, [(d.code, d.message) for d in found]
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.id) for rule in all_rules()])
+def test_every_rule_has_both_kinds_of_examples_and_a_source(rule: Rule) -> None:
+    text = rule_text(rule.id)
+    assert text.bad
+    assert text.good
+    assert text.source
+    assert text.why
