@@ -73,7 +73,14 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
         fixes = (remove,)
         if home and not view.written(home):
             fixes = (Fix(f"move it to {home}", "unsafe", (Change("move", issue.path, to=view.path(home)),)), remove)
-        yield from _say(view, issue, "SC002", "error", f"{name} does not belong {where}: it is read at {' or '.join(places)}; {consequence}", fixes=fixes)
+        yield from _say(
+            view,
+            issue,
+            "SC002",
+            "error",
+            f"{name} does not belong {where}: it is read at {' or '.join(places)}; {consequence}",
+            fixes=fixes,
+        )
         return
     if refused:
         yield from _say(view, issue, "SC003", "error", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
@@ -89,7 +96,9 @@ def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
     consequence = "refuses the file" if refused else "ignores it"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
     if known.since is not None and parse_version(known.since) > view.version:
-        yield from _say(view, issue, "SC010", "error", f"{name} came with {framework} {known.since}; {version} {consequence}", fixes=(remove,))
+        yield from _say(
+            view, issue, "SC010", "error", f"{name} came with {framework} {known.since}; {version} {consequence}", fixes=(remove,)
+        )
         return
     message = f"{name} was removed in {framework} {known.removed}; {version} {consequence}"
     fixes: tuple[Fix, ...] = (remove,)

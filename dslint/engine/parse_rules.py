@@ -106,7 +106,13 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     ident = raw["id"]
     functions = ""
     facts: tuple[str, ...] = ()
-    fields = [f"{ident!r}", f"{raw['name']!r}", f"{tuple(_listed(raw['formats']))!r}", f"{raw['severity']!r}", f"{raw['message'].strip()!r}"]
+    fields = [
+        f"{ident!r}",
+        f"{raw['name']!r}",
+        f"{tuple(_listed(raw['formats']))!r}",
+        f"{raw['severity']!r}",
+        f"{raw['message'].strip()!r}",
+    ]
     try:
         if "when" in raw:
             compiled = compile_condition(str(raw["when"]))

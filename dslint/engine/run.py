@@ -167,7 +167,9 @@ def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
     for path, value in template.set:
         if callable(value) and (value := value(view, view.get, place)) is MISSING:
             return None
-        changes.append(Change("set", at(path), int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value))
+        changes.append(
+            Change("set", at(path), int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value)
+        )
     for path in template.delete:
         if view.document.node(at(path)) is not None:
             changes.append(Change("delete", at(path)))

@@ -128,7 +128,9 @@ def _child_block(resolved: Resolved, canonical: str, info: KeyInfo) -> Block | N
     return resolved.schema.block(name) if name else None
 
 
-def _note(resolved: Resolved, kind: IssueKind, canonical: str, path: Path, block: Block, info: KeyInfo | None, node: Node | None, detail: str = "") -> None:
+def _note(
+    resolved: Resolved, kind: IssueKind, canonical: str, path: Path, block: Block, info: KeyInfo | None, node: Node | None, detail: str = ""
+) -> None:
     resolved.issues.append(Issue(kind, canonical, path, block, info, node, detail))
 
 

@@ -16,7 +16,9 @@ MARKS = frozenset(
     "fp32_allreduce disable_allgather sparse_attention progressive_layer_drop eigenvalue quantize_training aio zenflow zero_quantized_weights".split()
 )
 # those that others have too, but as something else than an object
-BLOCKS = frozenset("fp16 bf16 bfloat16 optimizer scheduler activation_checkpointing tensor_parallel pipeline data_types torch_autocast".split())
+BLOCKS = frozenset(
+    "fp16 bf16 bfloat16 optimizer scheduler activation_checkpointing tensor_parallel pipeline data_types torch_autocast".split()
+)
 # keys whose presence says that another tool reads the file
 OTHERS = frozenset(
     "model_name_or_path base_model output_dir compute_environment architectures model_type per_device_train_batch_size "
