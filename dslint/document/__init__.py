@@ -17,5 +17,6 @@ __all__ = [
     "Sequence",
     "Span",
     "format_path",
+    "load",
     "to_python",
 ]

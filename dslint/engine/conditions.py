@@ -191,7 +191,7 @@ class _Translator:
 
     def _call(self, node: ast.Call) -> str:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if node.keywords or name not in VALUE_FUNCTIONS and name not in PATH_FUNCTIONS:
+        if node.keywords or (name not in VALUE_FUNCTIONS and name not in PATH_FUNCTIONS):
             known = ", ".join((*PATH_FUNCTIONS, *VALUE_FUNCTIONS))
             raise ConditionError(f"{ast.unparse(node)!r}: the functions are {known}")
         if name in VALUE_FUNCTIONS:

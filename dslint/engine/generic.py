@@ -64,13 +64,20 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     near = suggest(name, issue.block.keys)
     if near is not None:
         taken = view.written(near if "." not in issue.canonical else f"{issue.canonical.rpartition('.')[0]}.{near}")
-        fixes = (remove,) if taken else (Fix(f"rename it to {near}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], near)),)),)
-        yield from _say(view, issue, "SC001", "error", f"unknown key {name} {where}: did you mean {near}? {consequence}", fixes=fixes)
+        renaming = Fix(f"rename it to {near}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], near)),))
+        yield from _say(
+            view,
+            issue,
+            "SC001",
+            "error",
+            f"unknown key {name} {where}: did you mean {near}? {consequence}",
+            fixes=(remove if taken else renaming,),
+        )
         return
     places = belongs(view.resolved.schema, name, issue.canonical)
     if places:
         home = places[0] if len(places) == 1 else None
-        fixes = (remove,)
+        fixes: tuple[Fix, ...] = (remove,)
         if home and not view.written(home):
             fixes = (Fix(f"move it to {home}", "unsafe", (Change("move", issue.path, to=view.path(home)),)), remove)
         yield from _say(

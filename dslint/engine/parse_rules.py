@@ -139,7 +139,7 @@ def _fixes(ident: str, raws: list[Any], where: str) -> tuple[str, str]:
     """The FixTemplate tuple's source, and that of the functions of computed values."""
     sources, functions = "", ""
     for number, raw in enumerate(raws):
-        if not isinstance(raw, dict) or (unknown := sorted(map(str, raw.keys() - FIX_FIELDS))):
+        if not isinstance(raw, dict) or raw.keys() - FIX_FIELDS:
             raise RuleError(f"{where}: a fix has {', '.join(sorted(FIX_FIELDS))}")
         if raw.get("safety") not in ("safe", "unsafe"):
             raise RuleError(f"{where}: a fix says safety: safe or unsafe")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
 from dslint.engine.facts import Facts
 from dslint.formats.base import Context
 

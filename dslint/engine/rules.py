@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dslint.engine.diagnostics import Safety, Severity
-from dslint.engine.project import Context
 from dslint.engine.versions import Bound
+from dslint.formats.base import Context
 
 Condition: TypeAlias = Callable[[Any, Any, Any], bool]
 Computed: TypeAlias = Callable[[Any, Any, Any], Any]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dslint.document import Change, Document, Path, Scalar, Span, format_path
-from dslint.schema.missing import MISSING
+from dslint.document import Change, Document, Mapping, Path, Scalar
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
 from dslint.engine.generic import schema_diagnostics
-from dslint.engine.project import Context, Project, Target
+from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
-from dslint.schema.resolve import resolve
 from dslint.engine.rules import FixTemplate, Rule
 from dslint.engine.versions import parse_version, within
 from dslint.engine.view import Finding, Place, View
-from dslint.formats import FORMATS, Format, detect
+from dslint.formats import FORMATS, detect
+from dslint.formats.base import Context, Format
 from dslint.schema.lookup import Schema
+from dslint.schema.missing import MISSING
+from dslint.schema.resolve import resolve
 
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 ONLY_IN: dict[Context, str] = {
@@ -58,7 +59,8 @@ def check(document: Document, project: Project, *, input_format: str | None = No
 def _check_config(document: Document, form: Format, project: Project, loading: tuple[Diagnostic, ...], extra: tuple[Rule, ...]) -> Report:
     schema = Schema.load(form.framework)
     target = project.targets.get(form.framework) or Target(schema.newest, "newest known")
-    resolved = resolve(document, (), schema.at(target.version))
+    assert isinstance(document.root, Mapping)
+    resolved = resolve(document.root, (), schema.at(target.version))
     context = project.context or form.context(resolved)
     view = View(document, resolved, project, context, parse_version(target.version))
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}

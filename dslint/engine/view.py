@@ -9,11 +9,12 @@ from typing import Any
 
 from dslint.document import Document, Node, Path, Scalar, to_python
 from dslint.document import Mapping as MappingNode
-from dslint.schema.missing import MISSING
 from dslint.engine.diagnostics import Fix, Severity
-from dslint.engine.project import Context, Project
-from dslint.schema.resolve import Resolved
+from dslint.engine.project import Project
 from dslint.engine.versions import Version
+from dslint.formats.base import Context
+from dslint.schema.missing import MISSING
+from dslint.schema.resolve import Resolved
 
 UNDEFINED = object()
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from dslint.document import Mapping, Node, Path, Scalar, Sequence, to_python
+from dslint.document import Mapping, Node, Path, Scalar, to_python
 from dslint.schema.coerce import coerce
 from dslint.schema.lookup import Block, KeyInfo, VersionedSchema
 from dslint.schema.missing import MISSING

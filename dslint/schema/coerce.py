@@ -1,0 +1,131 @@
+"""What an engine makes of a written value: the coercions that it really does, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dslint.schema.lookup import KeyInfo
+
+TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
+FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``value`` when ``ok``; else ``kind`` of failure and what was ``expected``, in words."""
+
+    ok: bool
+    value: Any = None
+    kind: Literal["type", "bound", "enum"] = "type"
+    expected: str = ""
+
+
+NOT_COERCED = object()
+
+
+def coerce(info: KeyInfo, value: Any) -> Outcome:
+    """The value as the engine will hold it, or why it refuses."""
+    if value is None:
+        return Outcome(True) if "null" in info.type or not info.type else _refused(info)
+    if not info.type:
+        return Outcome(True, value)
+    held = _typed(info, value)
+    if held is NOT_COERCED:
+        return _refused(info)
+    if info.enum is not None and held not in info.enum:
+        return Outcome(False, kind="enum", expected=f"expected one of {', '.join(map(str, info.enum))}")
+    if (bound := _out_of_bounds(info, held)) is not None:
+        return Outcome(False, kind="bound", expected=bound)
+    if info.items is not None and isinstance(held, list):
+        return _items(info.items, held)
+    return Outcome(True, held)
+
+
+def _items(info: KeyInfo, values: list[Any]) -> Outcome:
+    held = []
+    for value in values:
+        outcome = coerce(info, value)
+        if not outcome.ok:
+            return Outcome(False, kind=outcome.kind, expected=f"in each item {outcome.expected}")
+        held.append(outcome.value)
+    return Outcome(True, held)
+
+
+def _typed(info: KeyInfo, value: Any) -> Any:
+    """The first type that takes the value as it stands, else the first that can be made of it."""
+    for kind in info.type:
+        if _is(kind, value):
+            return value
+    if info.coerce != "pydantic":
+        return NOT_COERCED
+    for kind in info.type:
+        if (held := _made(kind, value)) is not NOT_COERCED:
+            return held
+    return NOT_COERCED
+
+
+def _is(kind: str, value: Any) -> bool:
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "string":
+        return isinstance(value, str)
+    if kind == "array":
+        return isinstance(value, list)
+    return isinstance(value, dict) if kind == "object" else False
+
+
+def _made(kind: str, value: Any) -> Any:
+    """pydantic's lax mode (2.x): quoted numbers, whole floats, 0 and 1, the usual words for true and false."""
+    if kind == "boolean":
+        if isinstance(value, str):
+            word = value.lower()
+            return True if word in TRUE else False if word in FALSE else NOT_COERCED
+        return bool(value) if isinstance(value, (int, float)) and value in (0, 1) else NOT_COERCED
+    if kind in ("integer", "number") and isinstance(value, (bool, int, float, str)):
+        try:
+            number = float(value.strip()) if isinstance(value, str) else value
+        except ValueError:
+            return NOT_COERCED
+        if kind == "number":
+            return float(number)
+        if isinstance(value, str) and not value.strip().lstrip("+-").replace("_", "").split(".")[0].isdigit():
+            return NOT_COERCED
+        return int(number) if number == number and abs(number) != float("inf") and number == int(number) else NOT_COERCED
+    return NOT_COERCED
+
+
+def _out_of_bounds(info: KeyInfo, value: Any) -> str | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    if info.minimum is not None and not value >= info.minimum:
+        return f"expected at least {info.minimum}"
+    if info.exclusive_minimum is not None and not value > info.exclusive_minimum:
+        return f"expected more than {info.exclusive_minimum}"
+    if info.maximum is not None and not value <= info.maximum:
+        return f"expected at most {info.maximum}"
+    if info.exclusive_maximum is not None and not value < info.exclusive_maximum:
+        return f"expected less than {info.exclusive_maximum}"
+    return None
+
+
+ARTICLES = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a string",
+    "array": "a list",
+    "object": "an object { }",
+    "null": "null",
+}
+
+
+def _refused(info: KeyInfo) -> Outcome:
+    if info.enum is not None:
+        return Outcome(False, kind="enum", expected=f"expected one of {', '.join(map(str, info.enum))}")
+    kinds = [ARTICLES[kind] for kind in info.type if kind != "null"]
+    return Outcome(False, expected=f"expected {' or '.join(kinds)}")

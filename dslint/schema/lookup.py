@@ -1,0 +1,157 @@
+"""The keys of a framework by version, from ``schemas/<framework>.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from dslint.schema.data import data_path
+
+
+@dataclass(frozen=True, slots=True)
+class ByType:
+    """A block that depends on a sibling key: ``blocks`` by the lower-cased value of ``key``."""
+
+    key: str
+    blocks: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecated:
+    replacement: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """What a version knows of one key; the fields are described in docs/schema.md."""
+
+    type: tuple[str, ...] = ()
+    coerce: str = "pydantic"
+    default: Any = None
+    required: bool = False
+    minimum: float | None = None
+    exclusive_minimum: float | None = None
+    maximum: float | None = None
+    exclusive_maximum: float | None = None
+    enum: tuple[Any, ...] | None = None
+    aliases: tuple[str, ...] = ()
+    block: str | None = None
+    by_type: ByType | None = None
+    items: KeyInfo | None = None
+    auto: str | None = None
+    native_auto: str | None = None
+    deprecated: Deprecated | None = None
+    renamed_to: str | None = None
+    since: str | None = None
+    removed: str | None = None
+    removed_effect: str | None = None
+    ignored: bool = False
+    source: str = ""
+
+
+NAMES = frozenset(field.name for field in fields(KeyInfo))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions."""
+
+    name: str
+    unknown: str
+    keys: Mapping[str, KeyInfo]
+    aliases: Mapping[str, str]
+    gone: Mapping[str, KeyInfo]
+
+
+@dataclass
+class VersionedSchema:
+    """A schema seen from one version; blocks are built when they are asked for."""
+
+    framework: str
+    version: str
+    root: str
+    _raw: Mapping[str, Any]
+    _blocks: dict[str, Block] = field(default_factory=dict)
+
+    def block(self, name: str) -> Block:
+        """Raises KeyError for a name that the schema does not have."""
+        if name not in self._blocks:
+            self._blocks[name] = self._build(name)
+        return self._blocks[name]
+
+    def block_names(self) -> tuple[str, ...]:
+        return tuple(self._raw)
+
+    def _build(self, name: str) -> Block:
+        raw = self._raw[name]
+        version = _numbers(self.version)
+        keys: dict[str, KeyInfo] = {}
+        gone: dict[str, KeyInfo] = {}
+        for key, facts in raw["keys"].items():
+            info = _info(facts, version)
+            live = (info.since is None or _numbers(info.since) <= version) and (info.removed is None or version < _numbers(info.removed))
+            (keys if live else gone)[key] = info
+        aliases = {alias: key for key, info in keys.items() for alias in info.aliases}
+        return Block(name, raw["unknown"], keys, aliases, gone)
+
+
+@dataclass(frozen=True)
+class Schema:
+    framework: str
+    versions: tuple[str, ...]
+    root: str
+    blocks: Mapping[str, Any]
+
+    @classmethod
+    @cache
+    def load(cls, framework: str) -> Schema:
+        """Raises FileNotFoundError for a framework without a schema."""
+        raw = json.loads((data_path("schemas") / f"{framework}.json").read_bytes())
+        return cls(framework, tuple(raw["versions"]), raw["root"], raw["blocks"])
+
+    @property
+    def newest(self) -> str:
+        return self.versions[-1]
+
+    def at(self, version: str) -> VersionedSchema:
+        """The schema of a version; one between two that were extracted follows the ``since`` and ``removed`` of each key."""
+        return _at(self.framework, version)
+
+
+@cache
+def _at(framework: str, version: str) -> VersionedSchema:
+    schema = Schema.load(framework)
+    return VersionedSchema(framework, version, schema.root, schema.blocks)
+
+
+def _info(facts: Mapping[str, Any], version: tuple[int, ...]) -> KeyInfo:
+    values = dict(facts)
+    for change in values.pop("changes", ()):
+        if _numbers(change["since"]) <= version:
+            values.update({name: value for name, value in change.items() if name != "since"})
+    for name in ("type", "enum", "aliases"):
+        if name in values:
+            values[name] = (values[name],) if isinstance(values[name], str) else tuple(values[name])
+    if "items" in values:
+        values["items"] = _info(values["items"], version)
+    if "by_type" in values:
+        values["by_type"] = ByType(**values["by_type"])
+    if values.get("deprecated") is not None:
+        values["deprecated"] = Deprecated(**values["deprecated"])
+    return KeyInfo(**{name: value for name, value in values.items() if name in NAMES})
+
+
+@cache
+def _numbers(version: str) -> tuple[int, ...]:
+    """``0.16.4`` as ``(0, 16, 4)``; anything that is not a number ends it."""
+    numbers: list[int] = []
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers + [0] * (3 - len(numbers)))

@@ -1,0 +1,97 @@
+"""Did you mean: the one name that a misspelt one plainly stands for, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# what people write at the top level of a DeepSpeed config, from sibling frameworks, older releases and habit
+SIBLINGS: dict[str, str] = {
+    "bfloat16": "bf16",
+    "bp16": "bf16",
+    "bf_16": "bf16",
+    "float16": "fp16",
+    "fp_16": "fp16",
+    "half": "fp16",
+    "lr_scheduler": "scheduler",
+    "max_grad_norm": "gradient_clipping",
+    "clip_grad": "gradient_clipping",
+    "grad_clip": "gradient_clipping",
+    "gradient_clip_val": "gradient_clipping",
+    "per_device_train_batch_size": "train_micro_batch_size_per_gpu",
+    "micro_batch_size": "train_micro_batch_size_per_gpu",
+    "global_batch_size": "train_batch_size",
+    "batch_size": "train_batch_size",
+    "accumulate_grad_batches": "gradient_accumulation_steps",
+    "grad_accum_steps": "gradient_accumulation_steps",
+    "zero": "zero_optimization",
+    "zero_config": "zero_optimization",
+    "zero_stage": "stage",
+    "cpu_offload_params": "offload_param",
+    "use_pin_memory": "pin_memory",
+    "swap_path": "nvme_path",
+}
+SEPARATORS = re.compile(r"[-\s.]+")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that ``name`` plainly stands for; None where none does, or where two are as near."""
+    known = [candidate for candidate in candidates if candidate != name]
+    plain = _plain(name)
+    for candidate in known:
+        if _plain(candidate).replace("_", "") == plain.replace("_", ""):
+            return candidate
+    if (sibling := SIBLINGS.get(plain)) in known:
+        return sibling
+    return _by_distance(plain, known) or _by_tokens(plain, known)
+
+
+def _plain(name: str) -> str:
+    return SEPARATORS.sub("_", CAMEL.sub("_", name.strip())).lower()
+
+
+def _by_distance(name: str, known: list[str]) -> str | None:
+    """Within one edit for every four characters, at most three; never for names of fewer than four."""
+    limit = min(3, len(name) // 4)
+    best, found, tie = limit + 1, None, False
+    for candidate in known:
+        lowered = candidate.lower()
+        if limit < 1 or abs(len(lowered) - len(name)) > limit:
+            continue
+        distance = edit_distance(name, lowered, min(limit, best))
+        if distance < best:
+            best, found, tie = distance, candidate, False
+        elif distance == best:
+            tie = True
+    return None if tie else found
+
+
+def _by_tokens(name: str, known: list[str]) -> str | None:
+    """The one candidate with the same words in another order, or that has all of at least two words of ``name`` and at most three more."""
+    words = set(name.split("_"))
+    if len(words) < 2:
+        return None
+    same = [candidate for candidate in known if set(candidate.lower().split("_")) == words]
+    if len(same) == 1:
+        return same[0]
+    wider = [candidate for candidate in known if words < set(candidate.lower().split("_")) and len(candidate.split("_")) - len(words) <= 3]
+    wider.sort(key=len)
+    return wider[0] if len(wider) == 1 or (len(words) > 2 and wider) or (wider and len(wider[0]) < len(wider[1])) else None
+
+
+def edit_distance(one: str, other: str, limit: int) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours between two texts; ``limit + 1`` where there are more."""
+    before: list[int] = []
+    previous = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        current = [row]
+        for column, target in enumerate(other, 1):
+            cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (letter != target))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == target:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > limit:
+            return limit + 1
+        before, previous = previous, current
+    return min(previous[-1], limit + 1)
