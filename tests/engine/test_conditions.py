@@ -61,8 +61,28 @@ def test_conditions(text: str, values: dict[str, Any], expected: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a", "not a", "a < 1", "not a < 1", "a == 1", "not a == 1", "a != 1", "a in (1, 2)", "a not in (1, 2)", "not a in (1,)", "a + 1 > 0"]
-    + ["a % 2 == 0", "a / 2 != 3", "len(a) > 0", "not len(a) > 0", "-a < 0", "lower(a) != 'x'", "a < b", "not a < b", "facts.x > 0"],
+    [
+        "a",
+        "not a",
+        "a < 1",
+        "not a < 1",
+        "a == 1",
+        "not a == 1",
+        "a != 1",
+        "a in (1, 2)",
+        "a not in (1, 2)",
+        "not a in (1,)",
+        "a + 1 > 0",
+        "a % 2 == 0",
+        "a / 2 != 3",
+        "len(a) > 0",
+        "not len(a) > 0",
+        "-a < 0",
+        "lower(a) != 'x'",
+        "a < b",
+        "not a < b",
+        "facts.x > 0",
+    ],
 )
 def test_what_is_missing_satisfies_nothing(text: str) -> None:
     assert holds(text) is False
@@ -96,7 +116,10 @@ names = st.sampled_from(["a", "b", "c.d"])
 numbers = st.integers(-3, 3)
 leaves = st.tuples(names, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), numbers).map(lambda t: f"{t[0]} {t[1]} {t[2]}")
 conditions = st.recursive(
-    leaves, lambda inner: st.one_of(inner.map(lambda c: f"not ({c})"), st.tuples(inner, st.sampled_from(["and", "or"]), inner).map("({0[0]}) {0[1]} ({0[2]})".format))
+    leaves,
+    lambda inner: st.one_of(
+        inner.map(lambda c: f"not ({c})"), st.tuples(inner, st.sampled_from(["and", "or"]), inner).map("({0[0]}) {0[1]} ({0[2]})".format)
+    ),
 )
 
 

@@ -6,7 +6,8 @@ from dslint.engine.versions import parse_range, parse_version, within
 
 
 @pytest.mark.parametrize(
-    ("text", "version"), [("0.16.4", (0, 16, 4)), ("0.19", (0, 19, 0)), ("2.13.0+cpu", (2, 13, 0)), ("0.17.0rc1", (0, 17, 0)), ("0.14.5.post1", (0, 14, 5))]
+    ("text", "version"),
+    [("0.16.4", (0, 16, 4)), ("0.19", (0, 19, 0)), ("2.13.0+cpu", (2, 13, 0)), ("0.17.0rc1", (0, 17, 0)), ("0.14.5.post1", (0, 14, 5))],
 )
 def test_versions(text: str, version: tuple[int, ...]) -> None:
     assert parse_version(text) == version

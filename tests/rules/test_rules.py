@@ -60,7 +60,7 @@ def test_each_fix_turns_it_clean(rule: Rule, example: Mapping[str, Any]) -> None
             text = splice(before, fix.changes)
             assert text is not None, f"{fix.title}: withheld"
             after = findings(load(before.file, text.encode()), example)
-            left = [d for d in after if d.code == rule.id and d.path == diagnostic.path or d.severity == "error"]
+            left = [d for d in after if (d.code == rule.id and d.path == diagnostic.path) or d.severity == "error"]
             assert not left, (fix.title, text, [(d.code, d.message) for d in left])
 
 

@@ -28,7 +28,6 @@ def base(number: int) -> Config:
     config = _batch(rng)
     if optimizer is not None:
         config["optimizer"] = {"type": optimizer, "params": _some(rng, OPTIMIZERS[optimizer], always=("lr",))}
-        _nesterov(config["optimizer"]["params"])
     scheduler = rng.choice(list(SCHEDULERS))
     if scheduler is not None:
         required, optional = SCHEDULERS[scheduler]
@@ -43,7 +42,30 @@ def base(number: int) -> Config:
         config["zero_allow_untested_optimizer"] = True
     for block in rng.sample(EXTRA_BLOCKS, rng.randint(0, 4)):
         _put(config, block, _some(rng, KEYS[block]))
-    return _shuffled(rng, config)
+    return _shuffled(rng, _consistent(config))
+
+
+def _consistent(config: Config) -> Config:
+    """What DeepSpeed refuses together, taken apart."""
+    optimizer, zero = config.get("optimizer", {}), config.get("zero_optimization", {})
+    params, zenflow = optimizer.get("params", {}), zero.get("zenflow")
+    if params.get("torch_adam") or zenflow is not None:
+        params.pop("bias_correction", None)
+    if zenflow is not None:
+        params.pop("adam_w_mode", None)
+        if zenflow.get("select_strategy", "auto") == "auto":
+            zenflow.pop("select_interval", None)
+        else:
+            zenflow["select_interval"] = 4
+    if "nesterov" in params:
+        params.setdefault("momentum", 0.9)
+    if optimizer.get("type") == "Muon" and zero.get("stage") == 3:
+        zero["reduce_scatter"] = False
+    if optimizer.get("type") == "Lamb" and config.get("fp16", {}).get("loss_scale"):
+        config["fp16"]["loss_scale"] = 0
+    if "fp16" in config:
+        config.get("data_types", {}).pop("grad_accum_dtype", None)
+    return config
 
 
 def _batch(rng: random.Random) -> Config:
@@ -77,12 +99,6 @@ def _some(
     rng: random.Random, keys: dict[str, list[Any]], *, always: tuple[str, ...] = (), every: bool = False, share: float = 0.5
 ) -> Config:
     return {key: copy.deepcopy(rng.choice(values)) for key, values in keys.items() if every or key in always or rng.random() < share}
-
-
-def _nesterov(params: Config) -> None:
-    """torch takes nesterov only with a momentum and no dampening."""
-    if "nesterov" in params:
-        params.setdefault("momentum", 0.9)
 
 
 def _put(config: Config, block: str, value: Config) -> None:

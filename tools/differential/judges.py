@@ -54,7 +54,8 @@ class Judge:
         if self._file.exists():
             for line in self._file.read_text().splitlines():
                 row = json.loads(line)
-                self._known[row.pop("key")] = Verdict(**row)
+                key = row.pop("key")
+                self._known[key] = Verdict(**row)
 
     def ask(self, configs: Sequence[Config]) -> list[Verdict]:
         """A verdict for each config, in their order."""

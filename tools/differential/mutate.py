@@ -13,7 +13,7 @@ from tools.differential.catalogue import KEYS, OPTIMIZERS, SCHEDULERS, STAGE3, k
 from tools.differential.judges import Config
 
 Where: TypeAlias = tuple[str, ...]
-BASES = 400
+BASES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
