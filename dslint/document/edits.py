@@ -135,10 +135,11 @@ def _put(tree: Any, path: Path, value: Any) -> None:
             tree[step] = {}
         tree = _step(tree, step)
     last = path[-1]
-    if (isinstance(tree, dict) and isinstance(last, str)) or (isinstance(tree, list) and isinstance(last, int) and last < len(tree)):
-        tree[last] = value
-    else:
+    if isinstance(tree, list):
+        _step(tree, last)
+    elif not isinstance(tree, dict):
         raise _Withheld
+    tree[last] = value
 
 
 def _entry(document: Document, path: Path) -> tuple[Mapping, Entry]:
