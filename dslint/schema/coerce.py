@@ -33,13 +33,18 @@ def coerce(info: KeyInfo, value: Any) -> Outcome:
     held = _typed(info, value)
     if held is NOT_COERCED:
         return _refused(info)
-    if info.enum is not None and held not in info.enum:
+    if info.enum is not None and (held.lower() if info.casefold and isinstance(held, str) else held) not in _choices(info):
         return Outcome(False, kind="enum", expected=f"expected one of {', '.join(map(str, info.enum))}")
     if (bound := _out_of_bounds(info, held)) is not None:
         return Outcome(False, kind="bound", expected=bound)
     if info.items is not None and isinstance(held, list):
         return _items(info.items, held)
     return Outcome(True, held)
+
+
+def _choices(info: KeyInfo) -> tuple[Any, ...]:
+    assert info.enum is not None
+    return tuple(choice.lower() for choice in info.enum) if info.casefold else info.enum
 
 
 def _items(info: KeyInfo, values: list[Any]) -> Outcome:
@@ -57,11 +62,13 @@ def _typed(info: KeyInfo, value: Any) -> Any:
     for kind in info.type:
         if _is(kind, value):
             return value
-    if info.coerce != "pydantic":
+    if not info.coerce.startswith("pydantic"):
         return NOT_COERCED
     for kind in info.type:
         if (held := _made(kind, value)) is not NOT_COERCED:
             return held
+        if kind == "integer" and info.coerce == "pydantic1" and isinstance(value, float) and abs(value) < 1e300:
+            return int(value)
     return NOT_COERCED
 
 

@@ -13,10 +13,11 @@ from dslint.schema.data import data_path
 
 @dataclass(frozen=True, slots=True)
 class ByType:
-    """A block that depends on a sibling key: ``blocks`` by the lower-cased value of ``key``."""
+    """A block that depends on a sibling key: ``blocks`` by the value of ``key``, lower-cased unless ``exact``."""
 
     key: str
     blocks: Mapping[str, str]
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class KeyInfo:
     removed: str | None = None
     removed_effect: str | None = None
     ignored: bool = False
+    tolerant: bool = False
+    casefold: bool = False
     source: str = ""
 
 
@@ -92,11 +95,14 @@ class VersionedSchema:
         keys: dict[str, KeyInfo] = {}
         gone: dict[str, KeyInfo] = {}
         for key, facts in raw["keys"].items():
-            info = _info(facts, version)
+            info = key_info(facts, self.version)
             live = (info.since is None or _numbers(info.since) <= version) and (info.removed is None or version < _numbers(info.removed))
             (keys if live else gone)[key] = info
         aliases = {alias: key for key, info in keys.items() for alias in info.aliases}
-        return Block(name, raw["unknown"], keys, aliases, gone)
+        unknown = raw["unknown"]
+        for change in raw.get("unknown_changes", ()):
+            unknown = change["unknown"] if _numbers(change["since"]) <= version else unknown
+        return Block(name, unknown, keys, aliases, gone)
 
 
 @dataclass(frozen=True)
@@ -128,21 +134,22 @@ def _at(framework: str, version: str) -> VersionedSchema:
     return VersionedSchema(framework, version, schema.root, schema.blocks)
 
 
-def _info(facts: Mapping[str, Any], version: tuple[int, ...]) -> KeyInfo:
+def key_info(facts: Mapping[str, Any], version: str) -> KeyInfo:
+    """A key's facts as written in the schema, with the changes up to a version laid over them."""
     values = dict(facts)
     for change in values.pop("changes", ()):
-        if _numbers(change["since"]) <= version:
+        if _numbers(change["since"]) <= _numbers(version):
             values.update({name: value for name, value in change.items() if name != "since"})
     for name in ("type", "enum", "aliases"):
-        if name in values:
+        if values.get(name) is not None:
             values[name] = (values[name],) if isinstance(values[name], str) else tuple(values[name])
-    if "items" in values:
-        values["items"] = _info(values["items"], version)
-    if "by_type" in values:
+    if values.get("items"):
+        values["items"] = key_info(values["items"], version)
+    if values.get("by_type"):
         values["by_type"] = ByType(**values["by_type"])
     if values.get("deprecated") is not None:
         values["deprecated"] = Deprecated(**values["deprecated"])
-    return KeyInfo(**{name: value for name, value in values.items() if name in NAMES})
+    return KeyInfo(**{name: value for name, value in values.items() if name in NAMES and value is not None})
 
 
 @cache

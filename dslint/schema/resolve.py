@@ -124,7 +124,7 @@ def _child_block(resolved: Resolved, canonical: str, info: KeyInfo) -> Block | N
         return None
     parent = canonical.rpartition(".")[0]
     named = resolved.values.get(f"{parent}.{info.by_type.key}" if parent else info.by_type.key)
-    name = info.by_type.blocks.get(named.lower()) if isinstance(named, str) else None
+    name = info.by_type.blocks.get(named if info.by_type.exact else named.lower()) if isinstance(named, str) else None
     return resolved.schema.block(name) if name else None
 
 

@@ -31,8 +31,6 @@ def main() -> int:
             figures = Figures.of(some)
             enough &= all(share >= wanted for share, wanted in zip(figures.shares(), WANTED, strict=True))
             print(f"seed {result.seed} {judge}: " + ", ".join(f"{share:.2%}" for share in figures.shares()), figures, file=sys.stderr)
-        if result.bad_bases:
-            print(f"seed {result.seed}: bases that DeepSpeed refuses: {result.bad_bases}", file=sys.stderr)
     if options.report:
         options.report.parent.mkdir(parents=True, exist_ok=True)
         options.report.write_text(markdown(results))

@@ -1,4 +1,4 @@
-"""Configs that DeepSpeed trains with, put together from the catalogue: stage × offload × precision × optimizer × scheduler × blocks."""
+"""Configs that DeepSpeed trains with, put together from the catalogue: a stage, an offload, a precision, an optimizer, a scheduler, other blocks."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ def _consistent(config: Config) -> Config:
         params.pop("bias_correction", None)
     if zenflow is not None:
         params.pop("adam_w_mode", None)
+        params.pop("torch_adam", None)
+        zero.pop("reduce_scatter", None)
         if zenflow.get("select_strategy", "auto") == "auto":
             zenflow.pop("select_interval", None)
         else:
@@ -76,7 +78,9 @@ def _batch(rng: random.Random) -> Config:
         "train_micro_batch_size_per_gpu": micro,
         "gradient_accumulation_steps": accumulation,
     }
-    keys = rng.choice([list(triple), list(triple)[:2], list(triple)[1:], [*triple][::2], ["train_batch_size"], ["train_micro_batch_size_per_gpu"]])
+    keys = rng.choice(
+        [list(triple), list(triple)[:2], list(triple)[1:], [*triple][::2], ["train_batch_size"], ["train_micro_batch_size_per_gpu"]]
+    )
     return {key: triple[key] for key in keys}
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tools.differential.bases import base
 from tools.differential.judges import Config, Judge, Verdict, text_of
 from tools.differential.mutate import Mutant, mutants
 
@@ -50,16 +49,15 @@ class Case:
 
     @property
     def agree(self) -> bool:
-        if self.upstream == "refused":
-            return bool(self.errors)
-        return all(self._lost(path) for _, _, path, _ in self.errors)
+        return bool(self.errors) if self.upstream == "refused" else not self.false_alarms
 
-    def _lost(self, path: str) -> bool:
-        """Whether an error there is due though DeepSpeed accepts: what is written there is not what is trained."""
-        lost = self.mutant.odd
-        if lost is None and (self.mutant.kind == "auto" or (self.mutant.kind == "quoted" and self.mutant.what.lower().endswith("'false'"))):
-            lost = self.mutant.path
-        return lost is not None and _at(path, lost)
+    @property
+    def false_alarms(self) -> tuple[Said, ...]:
+        """Errors on what DeepSpeed accepts, save where what is written is not what is trained."""
+        if self.upstream != "accepted":
+            return ()
+        lost = self.mutant.odd or (self.mutant.path if self.mutant.loses else None)
+        return tuple(said for said in self.errors if lost is None or not _at(said[2], lost))
 
 
 def _at(path: str, key: tuple[str, ...]) -> bool:
@@ -105,43 +103,28 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``bad_bases``: bases that DeepSpeed itself refuses, whose mutants were left out."""
-
     seed: int
     parser: tuple[Case, ...]
     engine: tuple[Case, ...]
-    bad_bases: dict[int, Verdict] = field(default_factory=dict)
 
 
 def compare(seed: int, parser_count: int, engine_count: int, cache: Path) -> Result:
     """Make the mutants, judge them, and check them with dslint."""
-    parser, engine = Judge("parser", cache), Judge("engine", cache)
+    parser, engine, check = Judge("parser", cache), Judge("engine", cache), checker()
     first = mutants(seed, parser_count)
     second = mutants(seed + 1_000_000, 3 * engine_count)
     accepted = [mutant for mutant, verdict in zip(second, parser.ask(_configs(second)), strict=True) if verdict.accept][:engine_count]
-    bad = _bad_bases({mutant.base for mutant in (*first, *accepted)}, engine)
-    first = [mutant for mutant in first if mutant.base not in bad]
-    accepted = [mutant for mutant in accepted if mutant.base not in bad]
-    check = checker()
-    return Result(seed, tuple(_by_parser(first, parser, engine, check)), tuple(_by_engine(accepted, engine, check)), bad)
+    return Result(seed, tuple(_by_parser(first, parser, engine, check)), tuple(_by_engine(accepted, engine, check)))
 
 
 def _configs(of: Iterable[Mutant]) -> list[Config]:
     return [mutant.config for mutant in of]
 
 
-def _bad_bases(numbers: set[int], engine: Judge) -> dict[int, Verdict]:
-    ordered = sorted(numbers)
-    return {
-        number: verdict for number, verdict in zip(ordered, engine.ask([base(number) for number in ordered]), strict=True) if not verdict.accept
-    }
-
-
 def _by_parser(made: list[Mutant], parser: Judge, engine: Judge, check: Callable[[Config], tuple[Said, ...]]) -> Iterable[Case]:
     """The parser decides; where it accepts what dslint calls an error, the engine has the last word."""
     cases = [
-        Case(mutant, verdict, "parser", check(mutant.config))
-        for mutant, verdict in zip(made, parser.ask(_configs(made)), strict=True)
+        Case(mutant, verdict, "parser", check(mutant.config)) for mutant, verdict in zip(made, parser.ask(_configs(made)), strict=True)
     ]
     open_cases = [case for case in cases if case.verdict.accept and case.errors]
     last_word = dict(zip(map(id, open_cases), engine.ask([case.mutant.config for case in open_cases]), strict=True))

@@ -27,6 +27,16 @@ class Mutant:
     config: Config
     odd: Where | None = None
 
+    @property
+    def loses(self) -> bool:
+        """Whether the value cannot mean what is written there, even where DeepSpeed takes it: nothing fills in this ``auto``, a
+        quoted ``false`` counts as true, no batch has half a sample."""
+        value = parent(self.config, self.path).get(self.path[-1]) if self.kind in ("auto", "quoted", "float") else None
+        fraction = isinstance(value, float) and not value.is_integer() and self.path[-1] in BATCH
+        return self.kind == "auto" or fraction or (isinstance(value, str) and value.lower() == "false")
+
+
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 #: keys of other versions, other tools and other blocks: (block, key, value)
 FOREIGN: list[tuple[str, str, Any]] = [
@@ -232,7 +242,9 @@ def enum(rng: random.Random, number: int, config: Config) -> Mutant | None:
     if found is None:
         return None
     path, value = found
-    return _changed(number, config, "enum", path, rng.choice(["none", "best", misspell(rng, value), value.upper(), value.lower(), "gpu", "bf32"]))
+    return _changed(
+        number, config, "enum", path, rng.choice(["none", "best", misspell(rng, value), value.upper(), value.lower(), "gpu", "bf32"])
+    )
 
 
 def misspell(rng: random.Random, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from tools.differential.compare import ODD_KINDS, Case, Figures, Result
@@ -21,8 +21,9 @@ def markdown(results: Sequence[Result]) -> str:
         "`deepspeed.initialize` and two steps of a small model (engine, one CPU rank). "
         f"Made by `python -m tools.differential`, seeds {seeds}; deepspeed {version('deepspeed')}, torch {version('torch')}.",
         "",
-        "- *refused*: DeepSpeed refuses and dslint reports an error. *accepted*: DeepSpeed accepts and dslint reports none, save at a "
-        "key that DeepSpeed drops (misspelt, misplaced, unknown, `auto` that nothing fills in, a quoted `false` that counts as true).",
+        "- *refused*: DeepSpeed refuses and dslint reports an error. *accepted*: DeepSpeed accepts and dslint reports none, save where what "
+        "is written is not what is trained: a key that DeepSpeed drops (misspelt, misplaced, unknown), `auto` that nothing fills in, "
+        "a quoted `false` that counts as true, a batch with half a sample.",
         f"- *said*: of the keys that DeepSpeed swallows ({', '.join(ODD_KINDS)}), those that dslint names.",
         "- *environment*: this machine refuses, not the config (CUDA, libaio, time); not counted.",
         "",
@@ -47,22 +48,35 @@ def _cells(figures: Figures) -> list[str]:
 
 
 def disagreements(cases: Sequence[Case], examples: int = EXAMPLES) -> list[str]:
-    """Lines: one group for each direction, kind and path, the largest first."""
-    lines: list[str] = []
-    for title, wrong in (
-        ("Refused by DeepSpeed, no error from dslint", [case for case in cases if case.upstream == "refused" and not case.agree]),
-        ("Accepted by DeepSpeed, an error from dslint", [case for case in cases if case.upstream == "accepted" and not case.agree]),
-        ("Swallowed by DeepSpeed, not said by dslint", [case for case in cases if case.swallowed and not case.told]),
-    ):
-        groups: dict[tuple[str, str], list[Case]] = defaultdict(list)
-        for case in wrong:
-            groups[case.mutant.kind, _place(case)].append(case)
-        lines += [f"### {title}: {len(wrong)}", ""]
-        for (kind, place), group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-            lines.append(f"- {kind}, `{place}` ({len(group)})")
-            lines += [f"  - {line}" for case in group[:examples] for line in _lines(case)]
-        lines.append("")
-    return lines
+    """Lines: what was missed by kind and path, false alarms by what dslint says; the largest group first."""
+    missed = [case for case in cases if case.upstream == "refused" and not case.agree]
+    alarms = [case for case in cases if case.false_alarms]
+    silent = [case for case in cases if case.swallowed and not case.told]
+    return [
+        *_grouped("Refused by DeepSpeed, no error from dslint", missed, _mistake, examples),
+        *_grouped("Accepted by DeepSpeed, an error from dslint", alarms, _alarm, examples),
+        *_grouped("Swallowed by DeepSpeed, not said by dslint", silent, _mistake, examples),
+    ]
+
+
+def _mistake(case: Case) -> str:
+    return f"{case.mutant.kind}, `{_place(case)}`"
+
+
+def _alarm(case: Case) -> str:
+    _, code, path, _ = case.false_alarms[0]
+    return f"{code} at `{path}`"
+
+
+def _grouped(title: str, cases: Sequence[Case], group_of: Callable[[Case], str], examples: int) -> list[str]:
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        groups[group_of(case)].append(case)
+    lines = [f"### {title}: {len(cases)}", ""]
+    for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        lines.append(f"- {name} ({len(group)})")
+        lines += [f"  - {line}" for case in group[:examples] for line in _lines(case)]
+    return [*lines, ""]
 
 
 def _place(case: Case) -> str:
@@ -74,10 +88,12 @@ def _place(case: Case) -> str:
 
 
 def _lines(case: Case) -> list[str]:
+    """The two verdicts. Of dslint's words, its errors; where it has none, what it says of the same part of the config."""
     verdict = case.verdict
     upstream = "accepts" if verdict.accept else f"{verdict.error_type}: {' '.join((verdict.error or '').split())[:200]} [{verdict.where}]"
-    said = "; ".join(f"{severity} {code} {path}: {message[:100]}" for severity, code, path, message in case.said) or "nothing"
-    return [f"base {case.mutant.base}, {case.mutant.what}; {case.by}: {upstream}", f"dslint: {said}"]
+    near = case.false_alarms or case.errors or tuple(said for said in case.said if said[2].split(".")[0] == case.mutant.path[0])
+    said = "; ".join(f"{severity} {code} {path}: {message[:120]}" for severity, code, path, message in near) or "nothing there"
+    return [f"base {case.mutant.base}, {case.mutant.kind} {_place(case)}: {case.mutant.what}; {case.by}: {upstream}", f"dslint: {said}"]
 
 
 def listing(cases: Sequence[Case]) -> str:

@@ -123,7 +123,9 @@ def number(value: Any) -> float:
     return float(value)
 
 
-def adam(p: Any, g: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: int, decoupled: Any, correct: Any, decay: Any) -> None:
+def adam(
+    p: Any, g: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: int, decoupled: Any, correct: Any, decay: Any
+) -> None:
     lr, beta1, beta2, eps, decay = (number(x) for x in (lr, beta1, beta2, eps, decay))
     grad = g.float() if decoupled else g.float() + decay * p.float()
     m.copy_(beta1 * m.float() + (1 - beta1) * grad)

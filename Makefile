@@ -1,0 +1,31 @@
+# make demo   the main job on a broken config: check, fix, and prove it by training before and after
+# make test   every test
+# Both first make the environment .venv (once), from any Python 3.10 or newer.
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+DEMO := build/demo
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test clean
+
+demo: $(READY)
+	@mkdir -p $(DEMO) && cp examples/broken/ds_config.json $(DEMO)/ds_config.json
+	@echo '$$ dslint check ds_config.json'
+	@cd $(DEMO) && ../../$(VENV)/bin/dslint check ds_config.json || test $$? -eq 1
+	@echo
+	@echo '$$ dslint check --fix --unsafe-fixes --verify ds_config.json'
+	@cd $(DEMO) && ../../$(VENV)/bin/dslint check --fix --unsafe-fixes --verify ds_config.json
+
+test: $(READY)
+	$(VENV)/bin/python -m pytest
+
+$(READY): pyproject.toml constraints/ci.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dslint needs Python 3.10 or newer: make PYTHON=/path/to/python3 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet 'pip>=25.1'
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints/ci.txt --editable '.[verify]' --group dev
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist

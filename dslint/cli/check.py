@@ -1,0 +1,76 @@
+"""The flags of ``dslint check``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from dslint.cli.session import Options, run
+from dslint.document.load import MAXIMUM_BYTES
+from dslint.faults import Fault
+from dslint.formats import FORMATS
+from dslint.formats.base import Context
+from dslint.launch import Launch, facts_of_flags, read_env_file
+from dslint.selection import parse_codes
+from dslint.settings import settings_for
+from dslint.targets import parse_targets
+from dslint.workspace import Workspace
+
+
+@click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1, metavar="[FILES|DIRS|-]...")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely; the exit code speaks of what remains.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that change what is trained.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change and write nothing; exit 1 when there is a difference.")
+@click.option("--verify", is_flag=True, help="Then train a few real steps with each DeepSpeed config.")
+@click.option("--format", "output", type=click.Choice(["text", "concise", "json"]), default="text", help="How findings are shown.")
+@click.option("--select", multiple=True, metavar="CODES", help="Only these codes, prefixes or names (comma separated).")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these; CODE@path for one place.")
+@click.option("--strict", is_flag=True, help="Warnings, and a verification without a verdict, count as errors.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even when errors are found.")
+@click.option("--target", multiple=True, metavar="NAME==VERSION", help="A framework's version (repeatable).")
+@click.option("--context", type=click.Choice(["native", "hf"]), help="Who reads the file: DeepSpeed itself, or the HF integration.")
+@click.option("--env-file", metavar="FILE", help="Variables of the launch (dotenv): WORLD_SIZE, GPU_NAME, DEEPSPEED_VERSION …")
+@click.option("--world-size", type=int, metavar="N", help="Ranks of the run.")
+@click.option("--gpu", metavar="NAME|GB", help="The GPU, such as A100-80GB, or its memory in GB.")
+@click.option("--host-ram", type=float, metavar="GB", help="Memory of each host.")
+@click.option("--input-format", type=click.Choice(list(FORMATS)), help="What the files are, instead of looking.")
+@click.option("--stdin-filename", metavar="NAME", help="The name that stands for standard input (-).")
+@click.option("--skip-unknown", is_flag=True, help="Pass over named files of no known format.")
+@click.option("--max-bytes", type=click.IntRange(min=1), default=MAXIMUM_BYTES, show_default=True, help="Largest file that is read.")
+@click.option(
+    "--verify-timeout", type=click.FloatRange(min=1), default=300, show_default=True, metavar="SECONDS", help="Limit of one verification."
+)
+def command(files: tuple[str, ...], **flags: Any) -> int:
+    """Check FILES, the configs in DIRS, or standard input (-); the current directory by default."""
+    options = Options(
+        fix=flags["fix"],
+        unsafe=flags["unsafe_fixes"],
+        diff=flags["diff"],
+        verify=flags["verify"],
+        output=flags["output"],
+        strict=flags["strict"],
+        exit_zero=flags["exit_zero"],
+        skip_unknown=flags["skip_unknown"],
+        stdin_name=flags["stdin_filename"] or "<stdin>",
+        max_bytes=flags["max_bytes"],
+        verify_timeout=flags["verify_timeout"],
+    )
+    if options.unsafe and not (options.fix or options.diff):
+        raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")
+    return run(files or (".",), _workspace(flags), options)
+
+
+def _workspace(flags: dict[str, Any]) -> Workspace:
+    facts = facts_of_flags(flags["gpu"], flags["world_size"], flags["host_ram"])
+    context: Context | None = flags["context"]
+    extra = settings_for(os.getcwd()).extra_rules if flags["select"] or flags["ignore"] else ()
+    return Workspace(
+        Launch(facts, parse_targets(flags["target"]), context),
+        read_env_file(flags["env_file"]) if flags["env_file"] else Launch(),
+        parse_codes(flags["select"], "--select", extra),
+        parse_codes(flags["ignore"], "--ignore", extra),
+        flags["input_format"],
+    )

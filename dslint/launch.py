@@ -1,0 +1,107 @@
+"""What is said about the launch: a dotenv file of variables, and the flags of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from dslint.engine.facts import Facts, Value
+from dslint.engine.project import Target
+from dslint.faults import Fault
+from dslint.formats.base import Context
+from dslint.nearest import did_you_mean
+from dslint.targets import FRAMEWORKS, checked_version
+
+CONTEXTS: Mapping[str, Context] = {"native": "native", "standalone": "native", "dict": "native", "hf": "hf"}
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+COMMENT = r"(?:^|\s)#.*$"
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class Launch(NamedTuple):
+    """Facts, target versions and context, as far as they are said."""
+
+    facts: Facts = Facts()
+    targets: Mapping[str, Target] = MappingProxyType({})
+    context: Context | None = None
+
+
+def read_env_file(file: str) -> Launch:
+    """The launch that a dotenv file describes. Raises Fault with file and line."""
+    try:
+        with open(file, "rb") as stream:
+            text = stream.read().decode("utf-8-sig")
+    except OSError as error:
+        raise Fault(f"--env-file {file}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise Fault(f"--env-file {file}: not UTF-8 text; save it as UTF-8") from None
+    lines = {name: (number, value) for number, name, value in parse_env(text, file)}
+    targets: dict[str, Target] = {}
+    context: Context | None = None
+    for name, (number, value) in lines.items():
+        framework = FRAMEWORKS.get(name.removesuffix("_VERSION").lower().replace("_", "")) if name.endswith("_VERSION") else None
+        if framework and value:
+            targets[framework] = Target(checked_version(value, f"{file}:{number}: {name}"), file)
+        elif name == "DSLINT_CONTEXT" and value:
+            if value.lower() not in CONTEXTS:
+                raise Fault(f"{file}:{number}: DSLINT_CONTEXT={value}: write native or hf{did_you_mean(value, CONTEXTS)}")
+            context = CONTEXTS[value.lower()]
+    facts = Facts()
+    for name, (number, value) in lines.items():
+        try:
+            facts = facts.merged(Facts.from_env({name: value}))
+        except ValueError as error:
+            raise Fault(f"{file}:{number}: {error}") from None
+    return Launch(with_known_gpu(facts), targets, context)
+
+
+def with_known_gpu(facts: Facts) -> Facts:
+    """The facts, with what the GPU's name tells put under them."""
+    name = facts.values.get("gpu_name")
+    if not isinstance(name, str):
+        return facts
+    from dslint.hardware import known_of
+
+    return Facts(known_of(name)).merged(facts)
+
+
+def parse_env(text: str, file: str) -> Iterable[tuple[int, str, str]]:
+    """Line number, name and value of each ``NAME=value``; comments, quotes and a leading ``export`` are understood. Raises Fault."""
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = line.strip()
+        if not plain or plain.startswith("#"):
+            continue
+        name, equals, value = re.sub(r"^export\s+", "", plain).partition("=")
+        if not equals or not re.fullmatch(NAME, name.strip()):
+            raise Fault(f"{file}:{number}: {plain[:60]!r} is no assignment; write NAME=value")
+        yield number, name.strip(), _value(value.strip(), f"{file}:{number}")
+
+
+def _value(text: str, where: str) -> str:
+    quote = text[:1]
+    if quote not in ("'", '"'):
+        return re.sub(COMMENT, "", text).strip()
+    pattern = r"'([^']*)'" if quote == "'" else r'"((?:[^"\\]|\\.)*)"'
+    match = re.match(pattern + r"\s*(?:#.*)?$", text)
+    if match is None:
+        raise Fault(f"{where}: the quote {quote} is not closed at the end of the value")
+    inner = match.group(1)
+    return inner if quote == "'" else re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape.group(1), escape.group(1)), inner)
+
+
+def facts_of_flags(gpu: str | None, world_size: int | None, host_ram: float | None) -> Facts:
+    """The facts of --gpu, --world-size and --host-ram, as far as they are given. Raises Fault for a number that is not above zero."""
+    values: dict[str, Value] = {}
+    if gpu is not None:
+        from dslint.hardware import facts_of
+
+        values = facts_of(gpu)
+    for flag, name, value in (("--world-size", "world_size", world_size), ("--host-ram", "host_ram_gb", host_ram)):
+        if value is None:
+            continue
+        if not 0 < value < float("inf"):
+            raise Fault(f"{flag} {value}: expected a number above 0")
+        values[name] = value
+    return Facts(values)
