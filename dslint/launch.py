@@ -28,6 +28,9 @@ class Launch(NamedTuple):
     context: Context | None = None
 
 
+NOTHING_SAID = Launch()
+
+
 def read_env_file(file: str) -> Launch:
     """The launch that a dotenv file describes. Raises Fault with file and line."""
     try:

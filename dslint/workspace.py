@@ -12,7 +12,7 @@ from dslint.engine.facts import Facts
 from dslint.engine.project import Project, Target
 from dslint.engine.run import Report
 from dslint.engine.run import check as check_document
-from dslint.launch import Launch, with_known_gpu
+from dslint.launch import NOTHING_SAID, Launch, with_known_gpu
 from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
 from dslint.targets import installed, pinned
@@ -28,8 +28,8 @@ class Workspace:
 
     def __init__(
         self,
-        flags: Launch = Launch(),
-        env: Launch = Launch(),
+        flags: Launch = NOTHING_SAID,
+        env: Launch = NOTHING_SAID,
         select: tuple[Ignore, ...] = (),
         ignore: tuple[Ignore, ...] = (),
         input_format: str | None = None,

@@ -261,7 +261,9 @@ def with_hand_read(blocks: dict[str, Any]) -> dict[str, Any]:
             blocks[name] = {"unknown": block["unknown"], "keys": keys}
             continue
         for key, facts in block["keys"].items():
-            blocks[name]["keys"][key] = blocks[name]["keys"].get(key, {"coerce": "pydantic"}) | facts
+            known = blocks[name]["keys"].get(key, {"coerce": "pydantic"})
+            changes = sorted([*known.get("changes", ()), *facts.get("changes", ())], key=lambda change: version_key(change["since"]))
+            blocks[name]["keys"][key] = known | facts | ({"changes": changes} if changes else {})
         for field in ("unknown", "unknown_changes"):
             if field in block:
                 blocks[name][field] = block[field]

@@ -67,7 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; whatever goes wrong is said on stderr."""
     try:
-        code = cli.main(arguments, prog_name="dslint", standalone_mode=False)
+        with cli.make_context("dslint", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -12,7 +12,7 @@ from dslint.document.load import MAXIMUM_BYTES
 from dslint.faults import Fault
 from dslint.formats import FORMATS
 from dslint.formats.base import Context
-from dslint.launch import Launch, facts_of_flags, read_env_file
+from dslint.launch import NOTHING_SAID, Launch, facts_of_flags, read_env_file
 from dslint.selection import parse_codes
 from dslint.settings import settings_for
 from dslint.targets import parse_targets
@@ -69,7 +69,7 @@ def _workspace(flags: dict[str, Any]) -> Workspace:
     extra = settings_for(os.getcwd()).extra_rules if flags["select"] or flags["ignore"] else ()
     return Workspace(
         Launch(facts, parse_targets(flags["target"]), context),
-        read_env_file(flags["env_file"]) if flags["env_file"] else Launch(),
+        read_env_file(flags["env_file"]) if flags["env_file"] else NOTHING_SAID,
         parse_codes(flags["select"], "--select", extra),
         parse_codes(flags["ignore"], "--ignore", extra),
         flags["input_format"],

@@ -164,13 +164,8 @@ def _auto(view: View, issue: Issue) -> Iterator[Diagnostic]:
 
 
 def _deprecated(view: View, issue: Issue) -> Iterator[Diagnostic]:
-    name, canonical = str(issue.path[-1]), issue.canonical
+    name = str(issue.path[-1])
     assert issue.info is not None
-    renamed = canonical.rpartition(".")[2]
-    if renamed != name:
-        fixes = (Fix(f"rename it to {renamed}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], renamed)),)),)
-        yield from _say(view, issue, "SC009", "warning", f"{name} is an older name of {renamed}", fixes=fixes)
-        return
     deprecated = issue.info.deprecated
     assert deprecated is not None
     instead = f": use {deprecated.replacement}" if deprecated.replacement else ""

@@ -65,7 +65,7 @@ def _typed(info: KeyInfo, value: Any) -> Any:
     if not info.coerce.startswith("pydantic"):
         return NOT_COERCED
     for kind in info.type:
-        if (held := _made(kind, value)) is not NOT_COERCED:
+        if (held := _made(kind, value, info.coerce)) is not NOT_COERCED:
             return held
         if kind == "integer" and info.coerce == "pydantic1" and isinstance(value, float) and abs(value) < 1e300:
             return int(value)
@@ -86,8 +86,14 @@ def _is(kind: str, value: Any) -> bool:
     return isinstance(value, dict) if kind == "object" else False
 
 
-def _made(kind: str, value: Any) -> Any:
-    """pydantic's lax mode (2.x): quoted numbers, whole floats, 0 and 1, the usual words for true and false."""
+def _made(kind: str, value: Any, coercion: str) -> Any:
+    """pydantic's lax mode (2.x): quoted numbers, whole floats, 0 and 1, the usual words for true and false.
+
+    ``pydantic-no-bool``: a validator before it refuses booleans, and what Python's int() refuses.
+    """
+    strict = coercion == "pydantic-no-bool"
+    if strict and (isinstance(value, bool) or (kind == "integer" and isinstance(value, str) and "." in value)):
+        return NOT_COERCED
     if kind == "boolean":
         if isinstance(value, str):
             word = value.lower()

@@ -86,7 +86,7 @@ def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Bl
             if isinstance(entry.value, Scalar) and entry.value.value == "auto":
                 resolved.autos.append(canonical)
             continue
-        if info.deprecated is not None or name != entry.name:
+        if info.deprecated is not None:
             _note(resolved, "deprecated", canonical, here, block, info, entry.value)
         _value(resolved, entry.value, here, canonical, block, info)
     for name, info in block.keys.items():

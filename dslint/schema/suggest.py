@@ -44,7 +44,7 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
             return candidate
     if (sibling := SIBLINGS.get(plain)) in known:
         return sibling
-    return _by_distance(plain, known) or _by_tokens(plain, known)
+    return _by_tokens(plain, known) or _by_distance(plain, known)
 
 
 def _plain(name: str) -> str:

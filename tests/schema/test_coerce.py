@@ -1,0 +1,70 @@
+"""Coercion against the real pydantic models of the installed DeepSpeed: the same verdict, and the same value, on every key."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import math
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+from dslint.schema.coerce import coerce
+from dslint.schema.lookup import Schema
+from tools.extract_deepspeed import MODELS
+
+pytest.importorskip("deepspeed")
+VALUES: list[Any] = [
+    None, True, False, 0, 1, 2, 3, 4, -1, 0.0, 0.5, 1.0, 1.5, 3.0, 1e9, 5e8, 1e-10, "", "0", "1", "3", "-2", "3.0", "0.5", "1e3", " 4 ", "1_000",
+    "true", "False", "yes", "off", "T", "none", "cpu", "nvme", "abc", [], [1], ["a"], {}, {"a": 1}, 10**12,
+]  # fmt: skip
+RULED = {"compute_grad_norm"}  # a validator over two keys: a rule says it
+BLOCKS = [name for name in MODELS if name != "weight_quantization"]
+
+
+def model_of(block: str) -> Any:
+    for place in MODELS[block]:
+        module, _, name = place.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            continue
+    raise AssertionError(block)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_each_key_takes_what_the_model_takes(block: str) -> None:
+    import pydantic
+
+    model = model_of(block)
+    schema = Schema.load("deepspeed").at(version("deepspeed"))
+    wrong: list[str] = []
+    for key, info in schema.block(block).keys.items():
+        if info.block or info.type == ("object",) or info.deprecated:
+            continue
+        if key in RULED:
+            continue
+        field = info.aliases[0] if info.aliases else key
+        for value in VALUES:
+            try:
+                held = getattr(model(**{key: value}), field)
+                accepted = True
+            except (pydantic.ValidationError, ValueError, AssertionError, TypeError):
+                held, accepted = None, False
+            outcome = coerce(info, value)
+            if outcome.ok != accepted:
+                wrong.append(f"{key}: {value!r}: model {accepted}, dslint {outcome}")
+            elif accepted and value is not None and not same(held, outcome.value):
+                wrong.append(f"{key}: {value!r}: model holds {held!r}, dslint {outcome.value!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def same(held: Any, mine: Any) -> bool:
+    if isinstance(held, enum.Enum):
+        held = held.value
+    if isinstance(held, (tuple, list)):
+        return list(held) == list(mine)
+    if isinstance(held, float) and isinstance(mine, (int, float)):
+        return math.isclose(held, mine)
+    return bool(held == mine or str(held) == str(mine) or (held is not None and mine is not None and type(held).__name__ == "dtype"))
