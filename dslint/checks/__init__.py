@@ -4,7 +4,7 @@ A check is a generator of findings over a view; the rule that names it gives mes
 checks is imported here, which registers them.
 """
 
-from dslint.checks import batch, precision
+from dslint.checks import batch, context, precision
 from dslint.checks.registry import CHECKS, check
 
-__all__ = ["CHECKS", "batch", "check", "precision"]
+__all__ = ["CHECKS", "batch", "check", "context", "precision"]

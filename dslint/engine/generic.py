@@ -113,7 +113,7 @@ def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
         message += f": use {known.renamed_to}"
         if not view.written(known.renamed_to):
             fixes = (Fix(f"move it to {known.renamed_to}", "unsafe", (Change("move", issue.path, to=view.path(known.renamed_to)),)), remove)
-    yield from _say(view, issue, "SC008", "error", message, fixes=fixes)
+    yield from _say(view, issue, "SC008", "error" if refused else "warning", message, fixes=fixes)
 
 
 def _wrong_value(view: View, issue: Issue) -> Iterator[Diagnostic]:

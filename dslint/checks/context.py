@@ -1,0 +1,119 @@
+"""Who reads the file: DeepSpeed itself (Hjson, "auto" unknown) or the Hugging Face integration (strict JSON, "auto" filled in)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dslint.checks.registry import check
+from dslint.document import Change, Mapping, Node, Path, Scalar
+from dslint.engine.diagnostics import Fix
+from dslint.engine.view import Finding, View
+
+# the keys at which the Trainer or Accelerate puts a value for "auto"; at any other Accelerate raises
+# (transformers/integrations/deepspeed.py: HfTrainerDeepSpeedConfig; accelerate/utils/dataclasses.py: DeepSpeedPlugin; accelerate/accelerator.py: _prepare_deepspeed)
+FILLED_BY_HF = frozenset(
+    [
+        "train_batch_size",
+        "train_micro_batch_size_per_gpu",
+        "gradient_accumulation_steps",
+        "gradient_clipping",
+        "steps_per_print",
+        "fp16.enabled",
+        "bf16.enabled",
+        "optimizer.params.lr",
+        "optimizer.params.betas",
+        "optimizer.params.eps",
+        "optimizer.params.weight_decay",
+        "scheduler.params.warmup_min_lr",
+        "scheduler.params.warmup_max_lr",
+        "scheduler.params.warmup_num_steps",
+        "scheduler.params.total_num_steps",
+        "zero_optimization.stage",
+        "zero_optimization.offload_optimizer.device",
+        "zero_optimization.offload_optimizer.nvme_path",
+        "zero_optimization.offload_param.device",
+        "zero_optimization.offload_param.nvme_path",
+        "zero_optimization.stage3_gather_16bit_weights_on_model_save",
+        "zero_optimization.reduce_bucket_size",
+        "zero_optimization.stage3_prefetch_bucket_size",
+        "zero_optimization.stage3_param_persistence_threshold",
+    ]
+)
+# two of these in a nested object say that the whole config lies there
+CONFIG_MARKS = frozenset(
+    ["zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "fp16", "bf16", "optimizer", "scheduler"]
+)
+
+
+@check("auto-that-hf-does-not-fill")
+def auto_that_hf_does_not_fill(view: View) -> Iterator[Finding]:
+    """Every "auto" in a file of the HF integration at a key that it has no value for; names as written count, aliases are not filled."""
+    if view.context != "hf":
+        return
+    canonical = {place.path: path for path, place in view.resolved.places.items()}
+    for path in _autos(view.resolved.root, view.resolved.mount):
+        dotted = ".".join(map(str, path[len(view.resolved.mount) :]))
+        if dotted in FILLED_BY_HF:
+            continue
+        known = canonical.get(path, dotted)
+        fixes: tuple[Fix, ...] = (Fix(f"remove {path[-1]}", "unsafe", (Change("delete", path),)),)
+        name = known.rpartition(".")[2]
+        if known in FILLED_BY_HF and known != dotted:
+            fixes = (Fix(f"rename it to {name}", "safe", (Change("rename", path, to=(*path[:-1], name)),)),)
+        yield Finding(known, {"key": dotted}, fixes=fixes)
+
+
+def _autos(node: Node, path: Path) -> Iterator[Path]:
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            if isinstance(entry.value, Scalar) and entry.value.value == "auto":
+                yield (*path, entry.name)
+            else:
+                yield from _autos(entry.value, (*path, entry.name))
+
+
+@check("hf-needs-zero-block")
+def hf_needs_zero_block(view: View) -> Iterator[Finding]:
+    if view.context == "hf" and view.absent("zero_optimization"):
+        fix = Fix("add zero_optimization with stage 2", "unsafe", (Change("set", view.path("zero_optimization"), {"stage": 2}),))
+        yield Finding("zero_optimization", fixes=(fix,))
+
+
+@check("duplicate-keys")
+def duplicate_keys(view: View) -> Iterator[Finding]:
+    """Keys written twice, below the mount."""
+    mount = view.resolved.mount
+    canonical = {place.path: path for path, place in view.resolved.places.items()}
+    for problem in view.document.duplicates:
+        if problem.path[: len(mount)] == mount and len(problem.path) > len(mount):
+            dotted = ".".join(map(str, problem.path[len(mount) :]))
+            lines = sorted({view.document.line_column(span.start)[0] for span in (problem.span, *(span for span, _ in problem.related))})
+            named = " and ".join(map(str, lines))
+            yield Finding(canonical.get(problem.path, dotted), {"key": dotted, "lines": f"lines {named}" if len(lines) > 1 else f"line {named}"})
+
+
+@check("template-placeholders")
+def template_placeholders(view: View) -> Iterator[Finding]:
+    """One finding for a template, at its first gap."""
+    gaps = view.resolved.placeholders
+    if gaps:
+        others = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+        yield Finding(gaps[0], {"written": view.raw(gaps[0]), "others": others})
+
+
+@check("nested-config")
+def nested_config(view: View) -> Iterator[Finding]:
+    """The whole config one level too deep."""
+    for entry in view.resolved.root.entries:
+        place = view.resolved.places.get(entry.name)
+        if place is None or place.info is not None or not isinstance(entry.value, Mapping):
+            continue
+        inner = [inside.name for inside in entry.value.entries]
+        if len(CONFIG_MARKS & set(inner)) >= 2:
+            yield Finding(entry.name, {"key": entry.name, "inner": ", ".join(sorted(CONFIG_MARKS & set(inner)))})
+
+
+@check("hf-clipping-not-filled")
+def hf_clipping_not_filled(view: View) -> Iterator[Finding]:
+    if view.context == "hf" and view.absent("gradient_clipping"):
+        yield Finding("gradient_clipping")

@@ -1,0 +1,47 @@
+"""One rank of a verification: it writes down each phase as it comes to it, and at the end what it measured or what was raised."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from typing import Any
+
+
+class Notes:
+    """A rank's own file of JSON lines in the scratch directory; it survives whatever happens to the process."""
+
+    def __init__(self, rank: int) -> None:
+        self._file = open(f"rank{rank}.jsonl", "a", encoding="utf-8")  # noqa: SIM115 (open until the process ends)
+
+    def write(self, **note: Any) -> None:
+        self._file.write(json.dumps({"at": time.time(), **note}) + "\n")
+        self._file.flush()
+
+
+def run(request: dict[str, Any], rank: int) -> None:
+    """Train as the request says, and end this process: interpreter exit under a process group has been seen to abort."""
+    notes = Notes(rank)
+    try:
+        from dslint.verify.engines import deepspeed
+
+        notes.write(report=deepspeed.train(request, rank, lambda phase: notes.write(phase=phase)))
+        deepspeed.wait_for_all()
+        code = 0
+    except BaseException as error:
+        notes.write(error=describe(error))
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """Type, message and place (the innermost frame in an installed package) of what was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    installed = [frame for frame in frames if "site-packages" in frame.filename or "dist-packages" in frame.filename]
+    last = (installed or frames)[-1:]
+    where = "".join(f"{frame.filename.replace(os.sep, '/').split('-packages/')[-1]}:{frame.lineno} in {frame.name}" for frame in last)
+    return {"type": type(error).__name__, "message": str(error), "where": where, "trace": "".join(traceback.format_exception(error))[-6000:]}
