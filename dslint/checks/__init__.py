@@ -1,10 +1,9 @@
-"""The Python behind the rules that a condition cannot say.
+"""The Python behind the rules which a condition cannot say.
 
-A check is a generator of findings over a view; the rule that names it gives message, severity and explanation. A new module of
-checks is imported here, which registers them.
+A check is a generator of findings over a view; the rule that names it gives message, severity and explanation.
 """
 
-from dslint.checks import batch, context, precision
+from dslint.checks import batch, context, misc, misplaced, optimizer, precision, scheduler, zero
 from dslint.checks.registry import CHECKS, check
 
-__all__ = ["CHECKS", "batch", "check", "context", "precision"]
+__all__ = ["CHECKS", "batch", "check", "context", "misc", "misplaced", "optimizer", "precision", "scheduler", "zero"]

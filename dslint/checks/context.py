@@ -41,7 +41,16 @@ FILLED_BY_HF = frozenset(
 )
 # two of these in a nested object say that the whole config lies there
 CONFIG_MARKS = frozenset(
-    ["zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "fp16", "bf16", "optimizer", "scheduler"]
+    [
+        "zero_optimization",
+        "train_batch_size",
+        "train_micro_batch_size_per_gpu",
+        "gradient_accumulation_steps",
+        "fp16",
+        "bf16",
+        "optimizer",
+        "scheduler",
+    ]
 )
 
 
@@ -74,7 +83,7 @@ def _autos(node: Node, path: Path) -> Iterator[Path]:
 
 @check("hf-needs-zero-block")
 def hf_needs_zero_block(view: View) -> Iterator[Finding]:
-    if view.context == "hf" and view.absent("zero_optimization"):
+    if view.context == "hf" and view.absent("zero_optimization") and not view.on("autotuning.enabled"):
         fix = Fix("add zero_optimization with stage 2", "unsafe", (Change("set", view.path("zero_optimization"), {"stage": 2}),))
         yield Finding("zero_optimization", fixes=(fix,))
 
@@ -89,7 +98,9 @@ def duplicate_keys(view: View) -> Iterator[Finding]:
             dotted = ".".join(map(str, problem.path[len(mount) :]))
             lines = sorted({view.document.line_column(span.start)[0] for span in (problem.span, *(span for span, _ in problem.related))})
             named = " and ".join(map(str, lines))
-            yield Finding(canonical.get(problem.path, dotted), {"key": dotted, "lines": f"lines {named}" if len(lines) > 1 else f"line {named}"})
+            yield Finding(
+                canonical.get(problem.path, dotted), {"key": dotted, "lines": f"lines {named}" if len(lines) > 1 else f"line {named}"}
+            )
 
 
 @check("template-placeholders")

@@ -18,7 +18,12 @@ OLDER_GPUS = (
     (re.compile(r"\bP100\b"), 6.0),
     (re.compile(r"\b(P4|P6|P40)\b|\bGTX 10\d\d\b|\b10[678]0 ?Ti\b|\bTitan Xp?\b", re.IGNORECASE), 6.1),
     (re.compile(r"\bV100S?\b|\bTitan V\b|\bGV100\b", re.IGNORECASE), 7.0),
-    (re.compile(r"\bT4G?\b|\bRTX 20[678]0\b|\b20[678]0 ?(Ti|Super)?\b|\bTitan RTX\b|\bQuadro RTX\b|\bGTX 16\d\d\b|\bT1000\b", re.IGNORECASE), 7.5),
+    (
+        re.compile(
+            r"\bT4G?\b|\bRTX 20[678]0\b|\b20[678]0 ?(Ti|Super)?\b|\bTitan RTX\b|\bQuadro RTX\b|\bGTX 16\d\d\b|\bT1000\b", re.IGNORECASE
+        ),
+        7.5,
+    ),
 )
 # what other places of DeepSpeed and PyTorch call the three types that communication knows
 SPELLINGS = {
@@ -103,7 +108,11 @@ def communication_dtype_spelling(view: View) -> Iterator[Finding]:
     for path in ("communication_data_type", "seq_parallel_communication_data_type"):
         written = view.raw(path)
         if isinstance(written, str) and (name := SPELLINGS.get(written.strip().lower())):
-            yield Finding(path, {"key": path, "written": written, "name": name}, fixes=(Fix(f"write {name}", "safe", (Change("set", view.path(path), name),)),))
+            yield Finding(
+                path,
+                {"key": path, "written": written, "name": name},
+                fixes=(Fix(f"write {name}", "safe", (Change("set", view.path(path), name),)),),
+            )
 
 
 @check("loss-scale-floor-above-start")

@@ -38,10 +38,25 @@ def run(request: dict[str, Any], rank: int) -> None:
     os._exit(code)
 
 
+def causes(error: BaseException) -> list[str]:
+    """What an error was raised from, or while handling, nearest first."""
+    found: list[str] = []
+    below = error.__cause__ or error.__context__
+    while below is not None and len(found) < 10:
+        found.append(f"{type(below).__name__}: {below}")
+        below = below.__cause__ or below.__context__
+    return found
+
+
 def describe(error: BaseException) -> dict[str, Any]:
-    """Type, message and place (the innermost frame in an installed package) of what was raised."""
+    """Type, message, causes and place (the innermost frame in an installed package) of what was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     installed = [frame for frame in frames if "site-packages" in frame.filename or "dist-packages" in frame.filename]
     last = (installed or frames)[-1:]
     where = "".join(f"{frame.filename.replace(os.sep, '/').split('-packages/')[-1]}:{frame.lineno} in {frame.name}" for frame in last)
-    return {"type": type(error).__name__, "message": str(error), "where": where, "trace": "".join(traceback.format_exception(error))[-6000:]}
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "where": where,
+        "trace": "".join(traceback.format_exception(error))[-6000:],
+    }

@@ -28,10 +28,11 @@ from dslint.verify import jail
 # what deepspeed.initialize and the first steps import late
 LATE = (
     "torch._dynamo",
-    "torch._inductor",
+    "torch._inductor.compile_fx",
     "torch.utils.checkpoint",
     "torch.distributed.device_mesh",
     "deepspeed.runtime.zero.stage3",
+    "deepspeed.runtime.zero.muon.muon_optimizer",
     "deepspeed.runtime.superoffload.superoffload_stage3",
     "deepspeed.ops.adam",
     "dslint.verify.engines.deepspeed",

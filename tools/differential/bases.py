@@ -65,7 +65,9 @@ def _consistent(config: Config) -> Config:
         zero["reduce_scatter"] = False
     if optimizer.get("type") == "Lamb" and config.get("fp16", {}).get("loss_scale"):
         config["fp16"]["loss_scale"] = 0
-    if "fp16" in config:
+    if config.get("scheduler", {}).get("type") == "StepLR" and (zero.get("stage") or "fp16" in config or "bf16" in config):
+        del config["scheduler"]
+    if not zero.get("stage") and ("fp16" in config or "bf16" in config):
         config.get("data_types", {}).pop("grad_accum_dtype", None)
     return config
 

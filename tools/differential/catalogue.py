@@ -316,7 +316,7 @@ OPTIMIZERS: dict[str | None, dict[str, list[Any]]] = {
         "eps": [1e-8],
     },
     "SGD": {"lr": [0.01], "momentum": [0.9], "weight_decay": [0.0], "nesterov": [T], "dampening": [0]},
-    "RMSprop": {"lr": [0.01], "alpha": [0.99], "eps": [1e-8], "weight_decay": [0.0]},
+    "RMSprop": {"lr": [0.01], "momentum": [0.0, 0.9], "alpha": [0.99], "eps": [1e-8], "weight_decay": [0.0]},
 }
 
 UNTESTED = ("SGD", "RMSprop", "Lamb")
@@ -329,7 +329,7 @@ WARMUP: dict[str, list[Any]] = {
     "warmup_type": ["log", "linear"],
 }
 
-#: scheduler type → (required params, optional params)
+#: scheduler type → (required params, optional params); DeepSpeed also takes torch's, such as the last one
 SCHEDULERS: dict[str | None, tuple[dict[str, list[Any]], dict[str, list[Any]]]] = {
     None: ({}, {}),
     "WarmupLR": ({}, WARMUP),
@@ -360,6 +360,7 @@ SCHEDULERS: dict[str | None, tuple[dict[str, list[Any]], dict[str, list[Any]]]] 
             "cycle_max_mom": [0.9],
         },
     ),
+    "StepLR": ({"step_size": [100]}, {"gamma": [0.5]}),
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import deepspeed
-import deepspeed.comm.torch
 import torch
 from deepspeed import comm as dist
 from deepspeed.accelerator import get_accelerator
@@ -59,9 +59,10 @@ def _prepare_process(request: Mapping[str, Any], rank: int) -> None:
         raise RuntimeError(f"{WOULD_COMPILE}: the {builder.name} op would have to be built first")
 
     OpBuilder.jit_load = refuse
+    torch.compiler.set_stance("force_eager")
     if accelerator.device_name() == "cpu":
         # gloo does without the shared-memory op, which init_distributed would compile
-        deepspeed.comm.torch.build_shm_op = lambda: None
+        import_module("deepspeed.comm.torch").build_shm_op = lambda: None  # type: ignore[attr-defined]
     if "fp16" in request["replaced"]:
         accelerator.is_fp16_supported = lambda: True
     accelerator.set_device(rank)
@@ -170,7 +171,7 @@ def _steps(engine: Any, tokens: list[torch.Tensor], request: Mapping[str, Any]) 
             engine.backward(loss)
             if managed or number == len(tokens):
                 engine.step()
-            total += float(loss)
+            total += loss.item()
         losses.append(total / len(tokens))
         if engine.skipped_steps > skips:
             skipped.append(step)

@@ -47,8 +47,7 @@ class Attention(nn.Module):  # type: ignore[misc]
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, sequence, _ = x.shape
         query, key, value = (
-            projection(x).view(batch, sequence, -1, self.width).transpose(1, 2)
-            for projection in (self.q_proj, self.k_proj, self.v_proj)
+            projection(x).view(batch, sequence, -1, self.width).transpose(1, 2) for projection in (self.q_proj, self.k_proj, self.v_proj)
         )
         groups = query.shape[1] // key.shape[1]
         key, value = rotate(key).repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)

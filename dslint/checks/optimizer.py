@@ -1,0 +1,122 @@
+"""Optimizer types and parameters by the class that DeepSpeed really builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dslint.checks.registry import check
+from dslint.document import Change
+from dslint.engine.diagnostics import Fix
+from dslint.engine.view import Finding, View
+from dslint.schema.suggest import suggest
+
+# DeepSpeed's own, by name in any case (runtime/config.py: DEEPSPEED_OPTIMIZERS)
+OWN = {
+    "adagrad": "Adagrad",
+    "adam": "Adam",
+    "adamw": "AdamW",
+    "lamb": "Lamb",
+    "muadam": "MuAdam",
+    "muadamw": "MuAdamW",
+    "musgd": "MuSGD",
+    "lion": "Lion",
+}
+ONE_BIT = {"onebitadam": "OneBitAdam", "zerooneadam": "ZeroOneAdam", "onebitlamb": "OneBitLamb"}
+ONE_BIT_REMOVED = (0, 19, 7)
+MUON_SINCE = (0, 17, 6)
+# classes of torch.optim, by exact name (torch 2.13)
+TORCH = frozenset(
+    [
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "SparseAdam",
+        "Adamax",
+        "ASGD",
+        "LBFGS",
+        "Muon",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
+        "Optimizer",
+    ]
+)
+# runtime/zero/utils.py: ZERO_SUPPORTED_OPTIMIZERS
+ZERO_TESTED = frozenset({"adam", "adamw", "adagrad", "lion", "muon"})
+
+ADAM_COMMON = frozenset({"lr", "betas", "eps", "weight_decay", "amsgrad", "adam_w_mode", "torch_adam", "max_grad_norm"})
+ADAM_CLASSES = {
+    "torch.optim.AdamW": ADAM_COMMON | {"foreach", "maximize", "capturable", "differentiable", "fused"},
+    "DeepSpeedCPUAdam": ADAM_COMMON | {"bias_correction"},
+    "FusedAdam": ADAM_COMMON | {"bias_correction", "set_grad_none"},
+}
+POPPED_SINCE = (0, 19, 0)  # fp32_optimizer_states is taken out before any class is built
+
+
+def own_optimizers(view: View) -> dict[str, str]:
+    """DeepSpeed's own optimizers of the target version: lower-cased name -> name."""
+    known = dict(OWN)
+    if view.version >= MUON_SINCE:
+        known["muon"] = "Muon"
+    return known | ONE_BIT if view.version < ONE_BIT_REMOVED else known
+
+
+@check("optimizer-type")
+def optimizer_type(view: View) -> Iterator[Finding]:
+    written = view.get("optimizer.type")
+    if not isinstance(written, str):
+        return
+    own = own_optimizers(view)
+    if written.lower() in own or written in TORCH:
+        return
+    version = ".".join(map(str, view.version))
+    if written.lower() in ONE_BIT:
+        base = "Lamb" if "lamb" in written.lower() else "Adam"
+        hint = f": the 1-bit optimizers were removed in 0.19.7, use {base}"
+        yield Finding("optimizer.type", {"hint": hint, "version": version}, fixes=_write(view, base))
+        return
+    near = suggest(written, [*own.values(), *sorted(TORCH - {"Optimizer"})]) or _contained(written, own)
+    hint = f"; did you mean {near}?" if near else ""
+    yield Finding("optimizer.type", {"hint": hint, "version": version}, fixes=_write(view, near) if near else ())
+
+
+def _contained(written: str, own: dict[str, str]) -> str | None:
+    """``torch_adam`` and ``DeepSpeed_Adam`` name Adam."""
+    return own.get(written.lower().replace("-", "_").rpartition("_")[2])
+
+
+def _write(view: View, name: str) -> tuple[Fix, ...]:
+    return (Fix(f"write {name}", "unsafe", (Change("set", view.path("optimizer.type"), name),)),)
+
+
+@check("untested-zero-optimizer")
+def untested_zero_optimizer(view: View) -> Iterator[Finding]:
+    written, stage = view.get("optimizer.type"), view.get("zero_optimization.stage")
+    if not isinstance(written, str) or stage not in (1, 2, 3) or not view.off("zero_allow_untested_optimizer"):
+        return
+    if written.lower() in own_optimizers(view).keys() - ONE_BIT.keys() - ZERO_TESTED or (
+        written in TORCH and written.lower() not in ZERO_TESTED
+    ):
+        yield Finding("optimizer.type")
+
+
+@check("optimizer-parameter-of-another-class")
+def optimizer_parameter_of_another_class(view: View) -> Iterator[Finding]:
+    written = view.get("optimizer.type")
+    if not isinstance(written, str) or written.lower() not in ("adam", "adamw"):
+        return
+    offloaded = view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
+    built = "torch.optim.AdamW" if view.on("optimizer.params.torch_adam") else "DeepSpeedCPUAdam" if offloaded else "FusedAdam"
+    taken = ADAM_CLASSES[built]
+    if view.version >= POPPED_SINCE or (built == "DeepSpeedCPUAdam"):
+        taken = taken | {"fp32_optimizer_states"}
+    elsewhere = frozenset().union(*ADAM_CLASSES.values(), {"fp32_optimizer_states"})
+    for name in view.keys("optimizer.params") or ():
+        if name in elsewhere - taken:
+            path = f"optimizer.params.{name}"
+            fix = Fix(f"remove {name}", "unsafe", (Change("delete", view.path(path)),))
+            yield Finding(path, {"parameter": name, "class": built}, fixes=(fix,))

@@ -1,0 +1,212 @@
+"""From a config to the run that verifies it: as little changed as the machine at hand allows, and every change named."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dslint.verify import model_size
+from dslint.verify.fill import BATCH, fill, holds_auto
+from dslint.verify.values import number, on, section, stage_of
+
+MOST_MICRO_BATCH = MOST_ACCUMULATION = 2
+CPU_RANKS = 2
+BUCKETS = ("reduce_bucket_size", "allgather_bucket_size", "stage3_prefetch_bucket_size", "prefetch_bucket_size")
+# sections that write files or call home: (section, key of where to, None to switch it off)
+OUTPUTS = (
+    ("tensorboard", "output_path"),
+    ("csv_monitor", "output_path"),
+    ("flops_profiler", "output_file"),
+    ("wandb", None),
+    ("comet", None),
+    ("autotuning", None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the file says will be trained. ``optimizer`` in lower case, None when the script brings its own."""
+
+    stage: int
+    precision: str
+    optimizer: str | None
+    scheduler: str | None
+    data_parallel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """``written``: the config for the parser, meant for ``meant_for`` ranks. ``config``: the one that is run.
+
+    ``reservations``: what could not be run as it is meant, so that a good end is not a proof.
+    """
+
+    config: dict[str, Any]
+    written: dict[str, Any]
+    meant_for: int
+    ranks: int
+    context: Literal["native", "hf"]
+    declared: Declared
+    client_optimizer: str | None
+    activation_checkpointing: bool
+    adjustments: tuple[str, ...]
+    reservations: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+
+
+def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, world_size: int | None, gpus: int) -> Prepared:
+    """``world_size``: of the run that the config is meant for, where known. ``gpus``: on this machine."""
+    reader: Literal["native", "hf"] = context or ("hf" if holds_auto(config) else "native")
+    notes: list[str] = []
+    reservations: list[str] = []
+    run = copy.deepcopy(config)
+    ranks, model_parallel = _ranks(run, gpus, notes, reservations)
+    written = copy.deepcopy(config)
+    if reader == "hf":
+        written, filled = fill(config, world_size or ranks)
+        notes += [f"auto: {note}" for note in filled]
+        run, _ = fill(run, world_size or ranks)
+    meant_for = _meant_for(written, world_size, ranks)
+    _rescale(run, meant_for, ranks // model_parallel, notes)
+    _cap(run, ranks, notes)
+    _redirect(run, notes)
+    return Prepared(
+        config=run,
+        written=written,
+        meant_for=meant_for,
+        ranks=ranks,
+        context=reader,
+        declared=_declared(written, ranks // model_parallel),
+        client_optimizer=_client_optimizer(run, notes),
+        activation_checkpointing=reader == "native" and bool(section(run, "activation_checkpointing")),
+        adjustments=tuple(notes),
+        reservations=tuple(reservations),
+    )
+
+
+def _ranks(run: dict[str, Any], gpus: int, notes: list[str], reservations: list[str]) -> tuple[int, int]:
+    """How many ranks to run and how many of them share one copy of the model."""
+    ranks = gpus or CPU_RANKS
+    tensor = number(section(run, "tensor_parallel").get("autotp_size"))
+    sequence = number(run.get("sequence_parallel_size"))
+    if tensor and tensor > 1:
+        ranks = gpus if gpus and gpus % 2 == 0 else 4
+        notes.append(f"tensor_parallel.autotp_size {tensor} → 2 on {ranks} ranks")
+        run["tensor_parallel"]["autotp_size"] = 2
+        return ranks, 2
+    if sequence and sequence > 1:
+        run["sequence_parallel_size"] = ranks
+        if "data_parallel_size" in run:
+            run["data_parallel_size"] = 1
+        notes.append(f"sequence_parallel_size {sequence} → {ranks}")
+        reservations.append("sequence parallelism lives in the attention of the user's model, which is not run here")
+        return ranks, ranks
+    return ranks, 1
+
+
+def triple(config: dict[str, Any], world_size: int) -> tuple[float, float, float] | None:
+    """Batch, micro-batch and accumulation as DeepSpeed completes them for a world size, or None where it refuses.
+
+    Source: deepspeed/runtime/config.py, _set_batch_related_parameters and _batch_assertion.
+    """
+    values = [config.get(name) for name in BATCH]
+    if any(value is not None and number(value) is None for value in values):
+        return None
+    total, micro, accumulation = (number(value) for value in values)
+    if total is None and micro is None:
+        return None
+    if 0 in (micro, accumulation):
+        return None
+    if total is None:
+        accumulation = accumulation or 1
+        total = (micro or 0) * accumulation * world_size
+    elif micro is not None:
+        accumulation = accumulation if accumulation is not None else total // micro // world_size
+    else:
+        accumulation = accumulation or 1
+        micro = total // world_size // accumulation
+    assert micro is not None
+    good = total > 0 and micro > 0 and accumulation > 0 and total == micro * accumulation * world_size
+    return (total, micro, accumulation) if good else None
+
+
+def _meant_for(config: dict[str, Any], world_size: int | None, ranks: int) -> int:
+    """The world size that the batch numbers fit: the known one, the implied one, that of this machine, else 1."""
+    if world_size:
+        return world_size
+    total, micro, accumulation = (number(config.get(name)) for name in BATCH)
+    implied = [int(total // (micro * accumulation))] if total and micro and accumulation else []
+    return next((size for size in (*implied, ranks, 1) if size > 0 and triple(config, size)), ranks)
+
+
+def _rescale(run: dict[str, Any], meant_for: int, data_parallel: int, notes: list[str]) -> None:
+    """The batch for the ranks at hand; numbers that fit no world size are left for the engine to refuse."""
+    fitting = triple(run, meant_for)
+    if fitting is None:
+        return
+    micro, accumulation = min(fitting[1], MOST_MICRO_BATCH), min(fitting[2], MOST_ACCUMULATION)
+    for name, value in zip(BATCH, (micro * accumulation * data_parallel, micro, accumulation), strict=True):
+        if run.get(name) is not None and run[name] != value:
+            notes.append(f"{name} {run[name]} → {value}")
+            run[name] = value
+
+
+def _cap(run: dict[str, Any], ranks: int, notes: list[str]) -> None:
+    """Buckets no larger than the model, partitions no larger than the world."""
+    zero = section(run, "zero_optimization")
+    limits = {**dict.fromkeys(BUCKETS, model_size.PARAMETERS), "zero_hpz_partition_size": ranks, "mics_shard_size": ranks}
+    for name, limit in limits.items():
+        value = number(zero.get(name))
+        if value is not None and value > limit:
+            notes.append(f"zero_optimization.{name} {value:g} → {limit}")
+            zero[name] = limit
+
+
+def _redirect(run: dict[str, Any], notes: list[str]) -> None:
+    """Files go to the scratch directory, which is the working directory of the ranks."""
+    for name, key in OUTPUTS:
+        here = section(run, name)
+        if on(here.get("enabled")) and key is None:
+            here["enabled"] = False
+            notes.append(f"{name} switched off")
+        elif isinstance(here.get(key), str):
+            here[str(key)] = f"./{name}"
+            notes.append(f"{name}.{key} → the scratch directory")
+    for name in ("offload_optimizer", "offload_param"):
+        here = section(run, "zero_optimization", name)
+        if isinstance(here.get("nvme_path"), str):
+            here["nvme_path"] = "./nvme"
+            notes.append(f"zero_optimization.{name}.nvme_path → the scratch directory")
+    checkpoint = section(run, "checkpoint")
+    if on(checkpoint.get("load_universal")):
+        checkpoint["load_universal"] = False
+        notes.append("checkpoint.load_universal switched off: the checkpoint that is loaded is one of this run")
+
+
+def _client_optimizer(run: dict[str, Any], notes: list[str]) -> str | None:
+    """The optimizer that a script brings along when the config names none."""
+    kind = section(run, "optimizer").get("type")
+    if kind:
+        if str(kind).lower() == "muon":
+            notes.append("Muon's kernels run without torch.compile")
+        return None
+    offloaded = section(run, "zero_optimization", "offload_optimizer").get("device") in ("cpu", "nvme")
+    name = "DeepSpeedCPUAdam" if offloaded and run.get("zero_force_ds_cpu_optimizer", True) else "AdamW"
+    notes.append(f"no optimizer in the config: the script's own {name} with lr 1e-3")
+    return name
+
+
+def _declared(written: dict[str, Any], data_parallel: int) -> Declared:
+    def wants(*names: str) -> bool:
+        return any(on(value) or value == "auto" for name in names if (value := section(written, name).get("enabled")) is not None)
+
+    kind = section(written, "optimizer").get("type")
+    schedule = section(written, "scheduler").get("type")
+    return Declared(
+        stage=stage_of(written),
+        precision="bfloat16" if wants("bf16", "bfloat16") else "float16" if wants("fp16") else "float32",
+        optimizer=kind.lower() if isinstance(kind, str) else None,
+        scheduler=schedule if isinstance(schedule, str) else None,
+        data_parallel=data_parallel,
+    )
