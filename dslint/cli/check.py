@@ -60,6 +60,8 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
     )
     if options.unsafe and not (options.fix or options.diff):
         raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")
+    if options.diff and options.verify:
+        raise Fault("--diff only shows the difference: leave out --verify, or repair with --fix --verify")
     return run(files or (".",), _workspace(flags), options)
 
 

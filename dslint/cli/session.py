@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,6 +18,10 @@ from dslint.engine.run import Report
 from dslint.faults import CheckCrashed, Fault
 from dslint.formats import FORMATS
 from dslint.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dslint.cli.proofs import Proof
+    from dslint.engine.fixes import Applied
 
 PRECEDENCE = (0, NOTHING_TO_READ, ERRORS_FOUND, WRONG_USE)
 
@@ -39,12 +43,12 @@ class Options(NamedTuple):
 
 
 class Outcome:
-    """What came of the files: their reports as they stand at the end, and for each repaired file its name and the document before."""
+    """What came of the files: their reports as they stand at the end, and for each repaired file the report before."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
-        self.repaired: dict[str, Document] = {}
-        self.mended = 0
+        self.before: dict[str, Report] = {}
+        self.mended: list[Applied] = []
         self.code = 0
 
     def at_least(self, code: int) -> None:
@@ -75,9 +79,13 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
         if directory not in holding:
             note(f"{directory}: holds no known config ({', '.join(FORMATS)})")
             outcome.at_least(NOTHING_TO_READ)
-    verified = _verified(outcome, options) if options.verify else None
-    _print(outcome, verified, options, stdin_repaired=options.fix and any(source.is_stdin for source in inputs.sources))
-    if not options.exit_zero and _fails(outcome, options):
+    proofs = None
+    if options.verify:
+        from dslint.cli.proofs import prove
+
+        proofs = prove(outcome.reports, outcome.before, workspace, options.verify_timeout)
+    _print(outcome, proofs, options, stdin_repaired=options.fix and any(source.is_stdin for source in inputs.sources))
+    if not options.exit_zero and _fails(outcome, proofs or (), options):
         outcome.at_least(ERRORS_FOUND)
     return outcome.code
 
@@ -133,31 +141,32 @@ def _repaired(source: Source, report: Report, workspace: Workspace, options: Opt
             note(f"{source.name}: not repaired: {reason}")
             outcome.at_least(WRONG_USE)
             return report
-    outcome.repaired[before.file] = before
-    outcome.mended += len(fixed.applied)
+    outcome.before[before.file] = report
+    outcome.mended += fixed.applied
     remaining = _checked(workspace, after)
     assert remaining is not None, "a repair made the file unrecognisable"
     return remaining
 
 
-def _fails(outcome: Outcome, options: Options) -> bool:
+def _fails(outcome: Outcome, proofs: Iterable[Proof], options: Options) -> bool:
     bad = ("error", "warning") if options.strict else ("error",)
     remaining = any(diagnostic.severity in bad for report in outcome.reports for diagnostic in report.diagnostics)
-    return remaining or (options.diff and bool(outcome.repaired))
+    refuted = any(proof.state == "now" and proof.outcome.exit_code(options.strict) for proof in proofs)
+    return remaining or refuted or (options.diff and bool(outcome.before))
 
 
-def _print(outcome: Outcome, verified: list[dict[str, Any]] | None, options: Options, *, stdin_repaired: bool) -> None:
+def _print(outcome: Outcome, proofs: Sequence[Proof] | None, options: Options, *, stdin_repaired: bool) -> None:
     if options.diff:
         for report in outcome.reports:
-            if (before := outcome.repaired.get(report.document.file)) is not None:
-                click.echo(unified(before, report.document), nl=False)
+            if (before := outcome.before.get(report.document.file)) is not None:
+                click.echo(unified(before.document, report.document), nl=False)
         if remaining := sum(diagnostic.severity == "error" for report in outcome.reports for diagnostic in report.diagnostics):
             note(f"{remaining} error{'s' * (remaining != 1)} would remain; `dslint check` shows them")
         return
     if options.output == "json":
         from dslint.report import json
 
-        text = json.render(outcome.reports, verified)
+        text = json.render(outcome.reports, None if proofs is None else [proof.to_json() for proof in proofs])
     elif options.output == "concise":
         from dslint.report import concise
 
@@ -169,6 +178,8 @@ def _print(outcome: Outcome, verified: list[dict[str, Any]] | None, options: Opt
         text = render(outcome.reports, mended=outcome.mended, colour=stream.isatty() and not os.environ.get("NO_COLOR"))
     else:
         text = ""
+    if proofs and options.output != "json":
+        text = "\n\n".join(filter(None, [text, *(proof.render() for proof in proofs)]))
     if text:
         click.echo(text, err=stdin_repaired, color=True)
 
@@ -181,7 +192,3 @@ def unified(before: Document, after: Document) -> str:
         before.text.splitlines(keepends=True), after.text.splitlines(keepends=True), before.file, f"{after.file} (repaired)"
     )
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _verified(outcome: Outcome, options: Options) -> list[dict[str, Any]]:
-    raise NotImplementedError

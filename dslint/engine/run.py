@@ -78,7 +78,7 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
             skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
     spoken = {diagnostic.path for diagnostic in found}
     generic = [diagnostic for diagnostic in schema_diagnostics(view) if diagnostic.path not in spoken]
-    ordered = sorted([*loading, *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
+    ordered = sorted([*loading, *_dialect(document, context), *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
     used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
     return Report(document, form.name, context, (), None, used, tuple(skipped), tuple(ordered))
 
@@ -180,6 +180,17 @@ def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
     for old, new in template.move:
         changes.append(Change("move", at(old), to=view.path(new)))
     return Fix(template.title, template.safety, tuple(changes)) if changes else None
+
+
+def _dialect(document: Document, context: Context | None) -> Iterator[Diagnostic]:
+    """What strict JSON readers refuse of the text, at its first place: an error where one of them reads the file, a warning where one may."""
+    if not document.lenient or context == "native":
+        return
+    first, others = document.lenient[0], len(document.lenient) - 1
+    message = f"{first.message}{f' (and {others} more places)' if others else ''}: strict JSON readers refuse the file"
+    if context is None:
+        message += f" — {ONLY_IN['hf']}"
+    yield Diagnostic(document, first.code, first.name, "error" if context else "warning", first.path, first.span, message)
 
 
 def _problem_diagnostics(document: Document) -> Iterable[Diagnostic]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dslint.document import Document, Span
+from dslint.document import Document, Span, format_path
 from dslint.engine.diagnostics import Diagnostic
 from dslint.engine.run import Report
 from dslint.report.safe import printable
+
+if TYPE_CHECKING:
+    from dslint.engine.fixes import Applied
 
 WIDTH = 110
 COLOURS = {"error": "31;1", "warning": "33;1", "info": "36;1", "bold": "1", "dim": "2", "green": "32"}
@@ -22,11 +25,12 @@ class Painter(NamedTuple):
         return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if self.colour else text
 
 
-def render(reports: Sequence[Report], *, mended: int = 0, colour: bool) -> str:
-    """The findings of all files, what was not checked for want of a fact, and a last line that counts. ``mended``: repairs already made."""
+def render(reports: Sequence[Report], *, mended: Sequence[Applied] = (), colour: bool) -> str:
+    """The findings of all files, what was not checked for want of a fact, and a last line that counts. ``mended``: the repairs already made."""
     paint = Painter(colour)
     blocks = [_diagnostic(diagnostic, paint) for report in reports for diagnostic in report.diagnostics]
-    return "\n\n".join([*blocks, _summary(reports, mended, paint)])
+    repairs = ["\n".join(_mended(applied, paint) for applied in mended)] if mended else []
+    return "\n\n".join([*repairs, *blocks, _summary(reports, len(mended), paint)])
 
 
 def _diagnostic(diagnostic: Diagnostic, paint: Painter) -> str:
@@ -46,6 +50,12 @@ def _diagnostic(diagnostic: Diagnostic, paint: Painter) -> str:
         shown = f" ({flags})" if number == 0 else ""
         lines.append(f"  {paint(word, 'green')}: {printable(fix.title)}{shown}")
     return "\n".join(lines)
+
+
+def _mended(applied: Applied, paint: Painter) -> str:
+    diagnostic = applied.diagnostic
+    place = printable(f"{diagnostic.document.file}: {format_path(diagnostic.path)}")
+    return f"{paint('mended', 'green')} {place}: {printable(applied.fix.title)} [{diagnostic.code} {diagnostic.name}]"
 
 
 def snippet(document: Document, span: Span, paint: Painter, style: str) -> list[str]:

@@ -15,10 +15,6 @@ from typing import Any
 from dslint.verify.prepare import Prepared
 from dslint.verify.values import on, section
 
-# parameters of DeepSpeed's fused Adam that torch.optim.AdamW has not
-FUSED_ONLY = ("bias_correction", "set_grad_none", "adamw_mode", "fp32_optimizer_states")
-ADAMS = ("adam", "adamw", "muon")
-
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -37,34 +33,21 @@ def _edited(prepared: Prepared, edit: Callable[[dict[str, Any]], bool]) -> Prepa
     return replace(prepared, config=config) if edit(config) else None
 
 
-def _fp16_on_cpu(prepared: Prepared) -> Prepared | None:
-    return None if "fp16" in prepared.replaced else replace(prepared, replaced=(*prepared.replaced, "fp16"))
+def _replace(name: str) -> Callable[[Prepared], Prepared | None]:
+    def apply(prepared: Prepared) -> Prepared | None:
+        return None if name in prepared.replaced else replace(prepared, replaced=(*prepared.replaced, name))
 
-
-def _torch_adam(prepared: Prepared) -> Prepared | None:
-    if prepared.client_optimizer == "DeepSpeedCPUAdam":
-        config = {**prepared.config, "zero_force_ds_cpu_optimizer": False}
-        return replace(prepared, config=config, client_optimizer="AdamW")
-
-    def edit(config: dict[str, Any]) -> bool:
-        optimizer = section(config, "optimizer")
-        params = optimizer.get("params") or {}
-        if str(optimizer.get("type")).lower() not in ADAMS or params.get("torch_adam"):
-            return False
-        optimizer["params"] = {**{name: value for name, value in params.items() if name not in FUSED_ONLY}, "torch_adam": True}
-        return True
-
-    return _edited(prepared, edit)
+    return apply
 
 
 def _any_adamw(prepared: Prepared) -> Prepared | None:
     def edit(config: dict[str, Any]) -> bool:
         optimizer = section(config, "optimizer")
-        if str(optimizer.get("type")).lower() not in ("lamb", "lion", "adagrad"):
+        if str(optimizer.get("type")).lower() not in ("lamb", "lion"):
             return False
         params = section(optimizer, "params")
         kept = {name: params[name] for name in ("lr", "weight_decay") if name in params}
-        config["optimizer"] = {"type": "AdamW", "params": {**kept, "torch_adam": True}}
+        config["optimizer"] = {"type": "AdamW", "params": kept}
         return True
 
     return _edited(prepared, edit)
@@ -100,19 +83,29 @@ KNOWN = (
         r"Type fp16 is not supported on your device",
         "fp16 on the CPU",
         "this CPU has no fp16 kernels of its own; torch computes it all the same",
-        _fp16_on_cpu,
+        _replace("fp16"),
+    ),
+    *(
+        Known(
+            rf"compiles no extension: the {name} op",
+            f"the {name} kernel in plain torch",
+            "DeepSpeed's own would have to be compiled first",
+            _replace(name),
+        )
+        for name in ("fused_adam", "cpu_adam", "fused_lion", "cpu_lion", "cpu_adagrad")
     ),
     Known(
-        r"compiles no extension: the (fused_adam|cpu_adam) op",
-        "torch.optim.AdamW for DeepSpeed's own Adam",
-        "its kernel would have to be compiled first",
-        _torch_adam,
-    ),
-    Known(
-        r"compiles no extension: the (cpu_adagrad|cpu_lion|fused_lion|fused_lamb) op|op had not been implemented on CPU",
-        "torch.optim.AdamW for the optimizer",
-        "its kernel would have to be compiled first, or exists for GPUs only",
+        r"op had not been implemented on CPU",
+        "AdamW for the optimizer",
+        "its kernel exists for GPUs only",
         _any_adamw,
+        hides=True,
+    ),
+    Known(
+        r"async_io|compiles no extension: the pin_memory op",
+        "offload to the CPU for offload to NVMe",
+        "the async_io op needs libaio and would have to be compiled first",
+        _set(((*OFFLOAD_OPTIMIZER, "device"), "cpu", _is_nvme), ((*OFFLOAD_PARAM, "device"), "cpu", _is_nvme)),
         hides=True,
     ),
     Known(
@@ -120,13 +113,6 @@ KNOWN = (
         "pin_memory false",
         "there is no device to pin memory for",
         _set(((*OFFLOAD_OPTIMIZER, "pin_memory"), False, _not_off), ((*OFFLOAD_PARAM, "pin_memory"), False, _not_off)),
-    ),
-    Known(
-        r"async_io",
-        "offload to the CPU for offload to NVMe",
-        "the async_io op needs libaio and would have to be compiled first",
-        _set(((*OFFLOAD_OPTIMIZER, "device"), "cpu", _is_nvme), ((*OFFLOAD_PARAM, "device"), "cpu", _is_nvme)),
-        hides=True,
     ),
     Known(
         r"CUDA|cuda|implemented on CPU|quantizer|not implemented for 'CPU'|NoneType|has no attribute",

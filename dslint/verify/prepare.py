@@ -61,14 +61,14 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
     notes: list[str] = []
     reservations: list[str] = []
     run = copy.deepcopy(config)
-    ranks, model_parallel = _ranks(run, gpus, notes, reservations)
+    ranks, model_parallel, batch_ranks = _ranks(run, gpus, notes, reservations)
     written = copy.deepcopy(config)
     if reader == "hf":
         written, filled = fill(config, world_size or ranks)
         notes += [f"auto: {note}" for note in filled]
         run, _ = fill(run, world_size or ranks)
     meant_for = _meant_for(written, world_size, ranks)
-    _rescale(run, meant_for, ranks // model_parallel, notes)
+    _rescale(run, meant_for, batch_ranks, notes)
     _cap(run, ranks, notes)
     _redirect(run, notes)
     return Prepared(
@@ -85,8 +85,11 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
     )
 
 
-def _ranks(run: dict[str, Any], gpus: int, notes: list[str], reservations: list[str]) -> tuple[int, int]:
-    """How many ranks to run and how many of them share one copy of the model."""
+def _ranks(run: dict[str, Any], gpus: int, notes: list[str], reservations: list[str]) -> tuple[int, int, int]:
+    """How many ranks to run, how many of them share one copy of the model, and by how many the batch counts.
+
+    DeepSpeed's batch arithmetic knows of sequence parallelism and, without an mpu, not of tensor parallelism.
+    """
     ranks = gpus or CPU_RANKS
     tensor = number(section(run, "tensor_parallel").get("autotp_size"))
     sequence = number(run.get("sequence_parallel_size"))
@@ -94,15 +97,15 @@ def _ranks(run: dict[str, Any], gpus: int, notes: list[str], reservations: list[
         ranks = gpus if gpus and gpus % 2 == 0 else 4
         notes.append(f"tensor_parallel.autotp_size {tensor} → 2 on {ranks} ranks")
         run["tensor_parallel"]["autotp_size"] = 2
-        return ranks, 2
+        return ranks, 2, ranks
     if sequence and sequence > 1:
         run["sequence_parallel_size"] = ranks
         if "data_parallel_size" in run:
             run["data_parallel_size"] = 1
         notes.append(f"sequence_parallel_size {sequence} → {ranks}")
         reservations.append("sequence parallelism lives in the attention of the user's model, which is not run here")
-        return ranks, ranks
-    return ranks, 1
+        return ranks, ranks, 1
+    return ranks, 1, ranks
 
 
 def triple(config: dict[str, Any], world_size: int) -> tuple[float, float, float] | None:

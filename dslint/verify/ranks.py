@@ -58,5 +58,6 @@ def describe(error: BaseException) -> dict[str, Any]:
         "type": type(error).__name__,
         "message": str(error),
         "where": where,
+        "causes": causes(error),
         "trace": "".join(traceback.format_exception(error))[-6000:],
     }
