@@ -53,7 +53,9 @@ def read_batch(view: View) -> Batch | None:
     values: list[int | None] = []
     for path in KEYS:
         value = view.get(path)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, (bool, float)) and value == int(value):
+            value = int(value)  # 2.0 and true count as whole numbers in the engine's arithmetic
+        if isinstance(value, int) and value > 0:
             values.append(value)
         elif view.absent(path) or view.auto(path) or view.raw(path) is None:
             values.append(None)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as MappingOf
+from typing import TypeAlias
 
 from dslint.checks.registry import check
 from dslint.document import Change, Mapping, Node, Path, Scalar
-from dslint.engine.diagnostics import Fix
+from dslint.engine.diagnostics import Fix, Severity
 from dslint.engine.view import Finding, View
+from dslint.schema.lookup import KeyInfo
 
 # the keys at which the Trainer or Accelerate puts a value for "auto"; at any other Accelerate raises
 # (transformers/integrations/deepspeed.py: HfTrainerDeepSpeedConfig; accelerate/utils/dataclasses.py: DeepSpeedPlugin; accelerate/accelerator.py: _prepare_deepspeed)
@@ -39,19 +42,27 @@ FILLED_BY_HF = frozenset(
         "zero_optimization.stage3_param_persistence_threshold",
     ]
 )
-# two of these in a nested object say that the whole config lies there
-CONFIG_MARKS = frozenset(
-    [
-        "zero_optimization",
-        "train_batch_size",
-        "train_micro_batch_size_per_gpu",
-        "gradient_accumulation_steps",
-        "fp16",
-        "bf16",
-        "optimizer",
-        "scheduler",
-    ]
+# the keys whose value, where it is not "auto", must equal that of the Trainer's arguments (HfTrainerDeepSpeedConfig.fill_match)
+COMPARED_BY_TRAINER = (
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "fp16.enabled",
+    "bf16.enabled",
+    "optimizer.params.lr",
+    "optimizer.params.betas",
+    "optimizer.params.eps",
+    "optimizer.params.weight_decay",
+    "scheduler.params.warmup_max_lr",
+    "scheduler.params.warmup_num_steps",
+    "scheduler.params.total_num_steps",
 )
+# blocks without which the run trains something else; the others only watch it
+TRAINING_BLOCKS = frozenset(
+    ["zero_optimization", "fp16", "bf16", "torch_autocast", "optimizer", "scheduler", "tensor_parallel", "data_types"]
+)
+Keys: TypeAlias = MappingOf[str, KeyInfo]
 
 
 @check("auto-that-hf-does-not-fill")
@@ -114,14 +125,39 @@ def template_placeholders(view: View) -> Iterator[Finding]:
 
 @check("nested-config")
 def nested_config(view: View) -> Iterator[Finding]:
-    """The whole config one level too deep."""
+    """Blocks that DeepSpeed knows, one level too deep: under a name that it does not know."""
+    top = view.resolved.schema.block(view.resolved.schema.root).keys
     for entry in view.resolved.root.entries:
         place = view.resolved.places.get(entry.name)
-        if place is None or place.info is not None or not isinstance(entry.value, Mapping):
+        if place is None or place.info is not None or not isinstance(entry.value, Mapping) or entry.name.startswith(("_", "#", "//")):
             continue
-        inner = [inside.name for inside in entry.value.entries]
-        if len(CONFIG_MARKS & set(inner)) >= 2:
-            yield Finding(entry.name, {"key": entry.name, "inner": ", ".join(sorted(CONFIG_MARKS & set(inner)))})
+        names = [inside.name for inside in entry.value.entries]
+        blocks = [inside.name for inside in entry.value.entries if isinstance(inside.value, Mapping) and _is_block(top, inside.name)]
+        if not blocks:
+            continue
+        known = [name for name in names if name in top]
+        changes = [Change("move", (*place.path, name), to=view.path(name)) for name in known]
+        if len(known) == len(names):
+            changes.append(Change("delete", place.path))
+        fixes: tuple[Fix, ...] = (Fix("move what it holds to the top level", "unsafe", tuple(changes)),)
+        if any(view.written(name) for name in known):
+            fixes = (Fix(f"remove {entry.name}", "unsafe", (Change("delete", place.path),)),)
+        severity: Severity = "error" if TRAINING_BLOCKS & set(blocks) else "warning"
+        yield Finding(entry.name, {"key": entry.name, "inner": ", ".join(known)}, severity=severity, fixes=fixes)
+
+
+def _is_block(top: Keys, name: str) -> bool:
+    return name in top and (top[name].block is not None or name in ("optimizer", "scheduler"))
+
+
+@check("hf-must-match")
+def hf_must_match(view: View) -> Iterator[Finding]:
+    """Values that the Trainer compares with its own arguments."""
+    if view.context != "hf":
+        return
+    written = [path for path in COMPARED_BY_TRAINER if view.written(path) and view.raw(path) not in ("auto", None)]
+    if written:
+        yield Finding(written[0], {"keys": ", ".join(written)})
 
 
 @check("hf-clipping-not-filled")

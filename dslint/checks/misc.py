@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -175,3 +176,117 @@ def autotp_pass_alone(view: View) -> Iterator[Finding]:
     passes = view.raw("compile.passes")
     if view.on("compile.deepcompile") and isinstance(passes, list) and "autotp" in passes and len(set(map(str, passes))) > 1:
         yield Finding("compile.passes")
+
+
+@check("autoep-with-stage-3")
+def autoep_with_stage_3(view: View) -> Iterator[Finding]:
+    """What AutoEP's expert layers do not do yet at ZeRO stage 3."""
+    block = view.raw("expert_parallel")
+    if not isinstance(block, dict) or block.get("enabled") is not True or view.get("zero_optimization.stage") != 3:
+        return
+    partition, sequence = view.get("zero_optimization.zero_hpz_partition_size"), view.get("sequence_parallel_size")
+    tensor = block.get("expert_tensor_parallel_size", 1)
+    reasons = [
+        ("quantized gradients", view.on("zero_optimization.zero_quantized_gradients")),
+        ("hpZ", isinstance(partition, int) and partition > 1),
+        ("sequence parallelism", isinstance(sequence, int) and sequence > 1),
+        ("expert tensor parallelism", isinstance(tensor, int) and tensor > 1),
+    ]
+    if unsupported := [name for name, wanted in reasons if wanted]:
+        yield Finding("expert_parallel", {"unsupported": " or ".join(unsupported)})
+
+
+@check("autoep-compile")
+def autoep_compile(view: View) -> Iterator[Finding]:
+    """What keeps engine.compile() from compiling around AutoEP's layers."""
+    if not view.on("compile.autoep_non_moe"):
+        return
+    block = view.raw("expert_parallel")
+    experts = block if isinstance(block, dict) else {}
+    tensor, sequence = view.get("tensor_parallel.autotp_size"), view.get("sequence_parallel_size")
+    devices = [view.get(f"zero_optimization.{name}.device") for name in ("offload_optimizer", "offload_param")]
+    reasons = [
+        ("needs expert_parallel", not experts),
+        ("needs expert_parallel.comm_backend comm", experts.get("comm_backend", "comm") != "comm"),
+        ("cannot be combined with DeepCompile", view.on("compile.deepcompile")),
+        ("does not support ZeRO stage 3", view.get("zero_optimization.stage") == 3),
+        ("does not support offload", any(device in ("cpu", "nvme") for device in devices)),
+        ("does not support AutoTP", isinstance(tensor, int) and tensor > 1),
+        ("does not support sequence parallelism", isinstance(sequence, int) and sequence > 1),
+    ]
+    problem = next((text for text, wrong in reasons if wrong), None)
+    if problem is not None:
+        yield Finding("compile.autoep_non_moe", {"problem": problem})
+
+
+@check("block-as-a-switch")
+def block_as_a_switch(view: View) -> Iterator[Finding]:
+    """A block written as true, false, or (zero_optimization) its stage."""
+    for path in (*SWITCHED, "activation_checkpointing", "data_efficiency"):
+        value = view.raw(path)
+        switch = {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
+        if isinstance(switch, bool):
+            plain: object = {} if path == "activation_checkpointing" else {"enabled": switch}
+            yield _as_block(view, path, value, plain)
+    stage = view.raw("zero_optimization")
+    if isinstance(stage, int) and not isinstance(stage, bool) and 0 <= stage <= 3:
+        yield _as_block(view, "zero_optimization", stage, {"stage": stage})
+
+
+def _as_block(view: View, path: str, value: object, plain: object) -> Finding:
+    fix = Fix(f"write {json.dumps(plain)}", "safe", (Change("set", view.path(path), plain),))
+    return Finding(path, {"block": path, "written": value, "plain": json.dumps(plain)}, fixes=(fix,))
+
+
+# what the monitors' own packages and other tools call these settings -> the monitor blocks' names (None: there is none)
+MONITOR_NAMES: dict[str, dict[str, str | None]] = {
+    "wandb": {
+        "entity": "team",
+        "project_name": "project",
+        "group_name": "group",
+        "name": None,
+        "run_name": None,
+        "tags": None,
+        "mode": None,
+    },
+    "tensorboard": {
+        "log_dir": "output_path",
+        "logdir": "output_path",
+        "output_dir": "output_path",
+        "path": "output_path",
+        "name": "job_name",
+        "run_name": "job_name",
+    },
+    "csv_monitor": {
+        "log_dir": "output_path",
+        "output_dir": "output_path",
+        "path": "output_path",
+        "name": "job_name",
+        "run_name": "job_name",
+    },
+    "comet": {"project_name": "project", "name": "experiment_name", "run_name": "experiment_name", "log_interval": "samples_log_interval"},
+}
+
+
+@check("monitor-names")
+def monitor_names(view: View) -> Iterator[Finding]:
+    for block, names in MONITOR_NAMES.items():
+        for name, ours in names.items():
+            path = f"{block}.{name}"
+            if view.absent(path):
+                continue
+            place = view.path(path)
+            if ours is None or view.written(f"{block}.{ours}"):
+                fix, hint = Fix(f"remove {name}", "unsafe", (Change("delete", place),)), "there is no such setting"
+            else:
+                fix, hint = Fix(f"rename it to {ours}", "safe", (Change("rename", place, to=(*place[:-1], ours)),)), f"here it is {ours}"
+            yield Finding(path, {"block": block, "key": name, "hint": hint}, fixes=(fix,))
+
+
+@check("trains-in-fp32")
+def trains_in_fp32(view: View) -> Iterator[Finding]:
+    """ZeRO without any reduced precision, where nothing outside of the file sets it."""
+    named = [name for name in ("fp16", "bf16", "torch_autocast", "amp") if view.written(name)]
+    stage = view.get("zero_optimization.stage")
+    if view.context != "hf" and not named and isinstance(stage, int) and stage >= 1:
+        yield Finding("zero_optimization")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from dslint.checks.registry import check
 from dslint.document import Change
@@ -120,3 +121,41 @@ def optimizer_parameter_of_another_class(view: View) -> Iterator[Finding]:
             path = f"optimizer.params.{name}"
             fix = Fix(f"remove {name}", "unsafe", (Change("delete", view.path(path)),))
             yield Finding(path, {"parameter": name, "class": built}, fixes=(fix,))
+
+
+# DeepSpeed schedules that set the learning rate before the first step
+SETS_RATE = frozenset({"WarmupLR", "WarmupDecayLR", "OneCycle", "LRRangeTest"})
+
+
+@check("learning-rate-not-a-number")
+def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
+    """A text where the learning rate stands; "auto" is another rule's, a gap of a template too."""
+    written, path = view.raw("optimizer.params.lr"), "optimizer.params.lr"
+    if (
+        not isinstance(written, str)
+        or view.auto(path)
+        or path in view.resolved.placeholders
+        or not isinstance(view.get("optimizer.type"), str)
+    ):
+        return
+    hidden = view.get("scheduler.type") in SETS_RATE
+    saved = "; here only the scheduler hides it" if hidden else ""
+    fixes: tuple[Fix, ...] = ()
+    with suppress(ValueError):
+        fixes = (Fix("write the number", "safe", (Change("set", view.path(path), float(written)),)),)
+    yield Finding(path, {"written": f'"{written}"', "saved": saved}, severity="warning" if hidden else "error", fixes=fixes)
+
+
+@check("negative-optimizer-parameter")
+def negative_optimizer_parameter(view: View) -> Iterator[Finding]:
+    kind = view.get("optimizer.type")
+    if not isinstance(kind, str):
+        return
+    own = kind.lower() in own_optimizers(view) and not view.on("optimizer.params.torch_adam")
+    for name in ("lr", "eps", "weight_decay", "muon_lr", "adam_lr"):
+        value = view.get(f"optimizer.params.{name}")
+        if isinstance(value, (int, float)) and value < 0:
+            effect = "trains the wrong way" if own else "refuses to start"
+            yield Finding(
+                f"optimizer.params.{name}", {"name": name, "value": value, "effect": effect}, severity="warning" if own else "error"
+            )

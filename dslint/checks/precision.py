@@ -156,6 +156,11 @@ def autocast_modules(view: View) -> Iterator[Finding]:
     """Names in lower_precision_safe_modules that cannot be imported, whatever is installed."""
     path = "torch_autocast.lower_precision_safe_modules"
     names = view.raw(path)
+    if view.written(path) and (names is None or isinstance(names, str)) and not (names == "auto" and view.context == "hf"):
+        yield Finding(
+            path,
+            {"problem": f"lower_precision_safe_modules is {'null' if names is None else 'a string'}; a list of full class names is wanted"},
+        )
     if not isinstance(names, list):
         return
     for name in names:
@@ -165,3 +170,11 @@ def autocast_modules(view: View) -> Iterator[Finding]:
         if view.on("torch_autocast.enabled") and not ("." in name and all(part.isidentifier() for part in name.split("."))):
             yield Finding(path, {"problem": f"{name!r} is no full class name; write it with its module, such as torch.nn.Linear"})
             return
+
+
+@check("bf16-under-two-names")
+def bf16_under_two_names(view: View) -> Iterator[Finding]:
+    names = [entry.name for entry in view.resolved.root.entries]
+    if "bf16" in names and "bfloat16" in names:
+        old = (*view.resolved.mount, "bfloat16")
+        yield Finding("bf16", fixes=(Fix("remove bfloat16", "safe", (Change("delete", old),)),))

@@ -54,3 +54,11 @@ def scheduler_type(view: View) -> Iterator[Finding]:
     near = SIBLINGS.get(written.lower()) or suggest(written, [*OWN, *sorted(TORCH)])
     fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path("scheduler.type"), near),)),) if near else ()
     yield Finding("scheduler.type", {"hint": f"; did you mean {near}?" if near else ""}, fixes=fixes)
+
+
+@check("torch-scheduler-with-wrapped-optimizer")
+def torch_scheduler_with_wrapped_optimizer(view: View) -> Iterator[Finding]:
+    if view.get("scheduler.type") in TORCH and (
+        view.get("zero_optimization.stage") in (1, 2, 3) or view.on("fp16.enabled") or view.on("bf16.enabled")
+    ):
+        yield Finding("scheduler.type")

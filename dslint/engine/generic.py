@@ -12,7 +12,7 @@ from dslint.document import Change, Node, Scalar, to_python
 from dslint.engine.diagnostics import Diagnostic, Fix, Severity
 from dslint.engine.versions import parse_version
 from dslint.engine.view import View
-from dslint.schema.coerce import coerce
+from dslint.schema.coerce import FALSE, coerce
 from dslint.schema.lookup import KeyInfo
 from dslint.schema.resolve import Issue
 from dslint.schema.suggest import suggest
@@ -33,6 +33,7 @@ CODES: dict[str, tuple[str, str]] = {
     "SC011": ("auto-without-meaning", 'Nothing fills in "auto" at this key.'),
     "SC012": ("required-key", "The engine cannot do without this key."),
 }
+VALUE_CODES = frozenset({"SC005", "SC006", "SC007"})
 COMMENT_MARKS = ("_", "//", "#")
 
 
@@ -129,7 +130,20 @@ def _wrong_value(view: View, issue: Issue) -> Iterator[Diagnostic]:
             fixes = (Fix(f"write {near}", "unsafe", (Change("set", issue.path, near),)),)
     elif (plain := _plain(issue.node, issue.info)) is not None:
         fixes = (Fix(f"write {json.dumps(plain)}", "safe", (Change("set", issue.path, plain),)),)
-    yield from _say(view, issue, code, "error", f"{name} is {value}: {issue.detail}{suggestion}", fixes=fixes)
+    severity: Severity = "warning" if _tolerated(issue, issue.info) else "error"
+    yield from _say(view, issue, code, severity, f"{name} is {value}: {issue.detail}{suggestion}", fixes=fixes)
+
+
+def _tolerated(issue: Issue, info: KeyInfo) -> bool:
+    """Does the engine run with this value? Not with a word such as "false" where anything that stands there counts as true.
+
+    Where a number is used as it is written, Python takes true and false as 1 and 0.
+    """
+    value = to_python(issue.node) if issue.node is not None else None
+    if isinstance(value, bool):
+        return info.tolerant or (info.coerce == "raw" and not {"integer", "number"}.isdisjoint(info.type))
+    contrary = "boolean" in info.type and isinstance(value, str) and value.strip().lower() in FALSE
+    return info.tolerant and not contrary and not (info.enum is not None and isinstance(value, (list, dict)))
 
 
 def _plain(node: Node | None, info: KeyInfo) -> int | float | bool | None:
@@ -154,8 +168,17 @@ def _auto(view: View, issue: Issue) -> Iterator[Diagnostic]:
         return
     filler = "only the Hugging Face integration fills in" if info.auto == "hf" else "nothing fills in"
     default = f"and the default is used ({_json(info.default)})" if info.default is not None else "and the key counts as unset"
-    effect = {"dropped": f"DeepSpeed drops it {default}", "refused": "DeepSpeed refuses the file", "fails": "the run fails on the word"}
-    severity: Severity = "info" if info.native_auto == "dropped" and view.context != "native" else "error"
+    effect = {
+        "dropped": f"DeepSpeed drops it {default}",
+        "refused": "DeepSpeed refuses the file",
+        "fails": "the run fails on the word",
+        "tolerated": "the word counts as true",
+    }
+    severity: Severity = "error"
+    if info.native_auto == "tolerated":
+        severity = "warning"
+    elif info.native_auto == "dropped" and view.context != "native":
+        severity = "info"
     fixes: tuple[Fix, ...] = ()
     if info.native_auto == "dropped":
         fixes = (Fix(f"remove {name}", "safe", (Change("delete", issue.path),)),)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dslint.document import Change, Document, Mapping, Path, Scalar
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
-from dslint.engine.generic import schema_diagnostics
+from dslint.engine.generic import VALUE_CODES, schema_diagnostics
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
@@ -76,11 +76,16 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
         found += fired
         if not fired and view.asked and any(view.written(path) for path in rule.at):
             skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
-    spoken = {diagnostic.path for diagnostic in found}
-    generic = [diagnostic for diagnostic in schema_diagnostics(view) if diagnostic.path not in spoken]
+    generic = [diagnostic for diagnostic in schema_diagnostics(view) if not _spoken_for(diagnostic, found)]
     ordered = sorted([*loading, *_dialect(document, context), *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
     used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
     return Report(document, form.name, context, (), None, used, tuple(skipped), tuple(ordered))
+
+
+def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
+    """A rule at the same place says it better; only a refused value is not silenced by a rule of less weight."""
+    heavier = RANK[generic.severity] if generic.code in VALUE_CODES else 0
+    return any(rule.path == generic.path and RANK[rule.severity] >= heavier for rule in found)
 
 
 def _findings(rule: Rule, view: View) -> Iterator[tuple[Finding, Place | None]]:

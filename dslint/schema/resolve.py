@@ -107,13 +107,21 @@ def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Bl
         resolved.values[canonical] = to_python(node)
         _block(resolved, node, path, canonical, child)
         return
+    if isinstance(node, Mapping) and info.by_type is not None:
+        _record(resolved, node, path, canonical)
     outcome = coerce(info, to_python(node))
     if outcome.ok:
         resolved.values[canonical] = MISSING if outcome.value is None else outcome.value
-    elif is_placeholder(node):
+    elif is_placeholder(node) and not _is_choice(info, node):
         resolved.placeholders.append(canonical)
     else:
         _note(resolved, outcome.kind, canonical, path, block, info, node, outcome.expected)
+
+
+def _record(resolved: Resolved, node: Mapping, path: Path, canonical: str) -> None:
+    """Where the keys of a block stand of which no schema is known."""
+    for entry in node.entries:
+        resolved.places[f"{canonical}.{entry.name}"] = Written((*path, entry.name), entry.value, None)
 
 
 def _child_block(resolved: Resolved, canonical: str, info: KeyInfo) -> Block | None:
@@ -135,6 +143,12 @@ def _note(
 
 
 PLACEHOLDER = re.compile(r"\$\{.+\}|\$\w+|\{\{.+\}\}|<[^<>]+>|%\w+%|__\w+__|@\w+@|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}[0-9]*", re.DOTALL)
+
+
+def _is_choice(info: KeyInfo, node: Node) -> bool:
+    """One of the key's own choices, in another case."""
+    value = node.value if isinstance(node, Scalar) else None
+    return isinstance(value, str) and value.lower() in {str(choice).lower() for choice in info.enum or ()}
 
 
 def is_placeholder(node: Node) -> bool:

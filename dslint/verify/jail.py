@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -88,10 +89,9 @@ def descendants(root: int) -> list[int]:
 
 
 def end_group(group: int) -> None:
-    try:
+    """Kill a process group; it may be gone already, or not be one yet."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # already gone, or not yet its own group
-        pass
 
 
 def end_descendants(seconds: float = 10.0) -> None:

@@ -117,12 +117,14 @@ def verdict(prepared: Prepared, rows: Sequence[Row], measured: Sequence[dict[str
     report = measured[0]
     optimizer = report["found"]["optimizer"]
     if not all(math.isfinite(loss) for report in measured for loss in (*report["losses"], report["loss_after"])):
+        if prepared.reservations:
+            return "unverified", f"the loss is not finite here; {'; '.join(prepared.reservations)}"
         if learning.too_large(report["rates"], optimizer):
             return "unverified", f"the loss is not finite with a learning rate of {max(report['rates']):g}, too large for the small model"
         return "fail", "the loss is not finite"
-    for judged in (_steps(prepared, report), _checkpoint(measured), _learned(prepared, measured, optimizer)):
-        if judged is not None:
-            return judged
+    judged = _steps(prepared, report) or _checkpoint(measured) or _learned(measured, optimizer)
+    if judged is not None:
+        return judged
     if prepared.reservations:
         return "unverified", "; ".join(prepared.reservations)
     return "pass", ""
@@ -157,7 +159,7 @@ def _checkpoint(measured: Sequence[dict[str, Any]]) -> tuple[Status, str] | None
     return None
 
 
-def _learned(prepared: Prepared, measured: Sequence[dict[str, Any]], optimizer: str) -> tuple[Status, str] | None:
+def _learned(measured: Sequence[dict[str, Any]], optimizer: str) -> tuple[Status, str] | None:
     rates = measured[0]["rates"]
     before, after = (sum(report[name] for report in measured) / len(measured) for name in ("loss_before", "loss_after"))
     if not learning.enough(rates, optimizer):
@@ -166,4 +168,6 @@ def _learned(prepared: Prepared, measured: Sequence[dict[str, Any]], optimizer: 
         return None
     if learning.too_large(rates, optimizer):
         return "unverified", f"the loss does not fall with a learning rate of {max(rates):g}, too large for the small model"
+    if measured[0]["found"]["master_precision"] in ("bfloat16", "float16"):
+        return "unverified", f"the loss does not fall: weights kept in 16 bits round steps of {max(rates):g} away"
     return "fail", f"the loss does not fall ({before:.4f} → {after:.4f}) with a learning rate of up to {max(rates):g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 # sum of the learning rates of the steps taken; each parameter moves by about this much under an optimizer that normalises
-ADAPTIVE_USEFUL = 1.5e-4
+ADAPTIVE_USEFUL = 4e-5
 PLAIN_USEFUL = 5e-2
 # beyond this per step a random model may as well diverge
 ADAPTIVE_MOST = 1e-2

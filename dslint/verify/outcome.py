@@ -24,12 +24,16 @@ class Substitution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EngineError:
-    """The engine's own words: ``where`` is the innermost frame in an installed package, ``phase`` what was being done."""
+    """The engine's own words: ``where`` is the innermost frame in an installed package, ``phase`` what was being done.
+
+    ``ours``: no engine had a part in it, dslint itself is at fault.
+    """
 
     type: str
     message: str
     where: str
     phase: str
+    ours: bool = False
     causes: tuple[str, ...] = ()
     trace: str = ""
 

@@ -67,6 +67,8 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
         written, filled = fill(config, world_size or ranks)
         notes += [f"auto: {note}" for note in filled]
         run, _ = fill(run, world_size or ranks)
+    if section(run, "zero_optimization", "zenflow"):
+        reservations.append("ZenFlow plans its updates over epochs and in a process of its own; a few steps on a CPU do not show them")
     meant_for = _meant_for(written, world_size, ranks)
     _rescale(run, meant_for, batch_ranks, notes)
     _cap(run, ranks, notes)
@@ -173,8 +175,8 @@ def _redirect(run: dict[str, Any], notes: list[str]) -> None:
         if on(here.get("enabled")) and key is None:
             here["enabled"] = False
             notes.append(f"{name} switched off")
-        elif isinstance(here.get(key), str):
-            here[str(key)] = f"./{name}"
+        elif key is not None and isinstance(here.get(key), str):
+            here[key] = f"./{name}"
             notes.append(f"{name}.{key} → the scratch directory")
     for name in ("offload_optimizer", "offload_param"):
         here = section(run, "zero_optimization", name)

@@ -49,15 +49,19 @@ def causes(error: BaseException) -> list[str]:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """Type, message, causes and place (the innermost frame in an installed package) of what was raised."""
+    """Type, message, causes and place (the innermost frame in an installed package) of what was raised.
+
+    ``ours``: no package but dslint had a part in it.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    installed = [frame for frame in frames if "site-packages" in frame.filename or "dist-packages" in frame.filename]
+    installed = [frame for frame in frames if "-packages/" in frame.filename and "/dslint/verify/" not in frame.filename]
     last = (installed or frames)[-1:]
     where = "".join(f"{frame.filename.replace(os.sep, '/').split('-packages/')[-1]}:{frame.lineno} in {frame.name}" for frame in last)
     return {
         "type": type(error).__name__,
         "message": str(error),
         "where": where,
+        "ours": not installed,
         "causes": causes(error),
         "trace": "".join(traceback.format_exception(error))[-6000:],
     }

@@ -110,6 +110,8 @@ def _judged(base: Outcome, prepared: Prepared, answer: dict[str, Any]) -> Outcom
     """The outcome of the last run."""
     ranks = answer["ranks"]
     if base.error is not None:
+        if base.error.ours:
+            return replace(base, status="unverified", reason="dslint itself failed; please report it")
         if known.HERE_ONLY.search(base.error.full):
             return replace(base, status="unverified", reason="this machine cannot run it")
         return replace(base, status="fail", reason="the engine refuses it")

@@ -133,7 +133,7 @@ def serve(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
 def _remember_cpu() -> None:
     """DeepSpeedCPUAdam asks py-cpuinfo, which takes a second each time, for the name of the processor."""
     try:
-        import cpuinfo
+        import cpuinfo  # type: ignore[import-untyped,unused-ignore]
     except ModuleNotFoundError:
         return
     known = cpuinfo.get_cpu_info()

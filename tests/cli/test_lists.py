@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 
 from dslint.catalogue import generic_codes, known_codes
 from dslint.engine.registry import all_rules
+from tests.conftest import GOOD
 
 
 def test_every_code_and_every_name_is_explained(dslint) -> None:
@@ -46,3 +48,23 @@ def test_rules_as_a_table_and_as_json(dslint) -> None:
     assert [rule["code"] for rule in listed] == list(known_codes())
     for rule in listed:
         assert f"\n{rule['code']}  " in f"\n{table}"
+
+
+@pytest.mark.parametrize("word", ["deepspeed", "deepspeed==0.16.4", "DeepSpeed==0.14"])
+def test_a_schema_accepts_a_good_config_and_refuses_a_misspelt_one(dslint, word: str) -> None:
+    done = dslint("schema", word)
+    assert done.code == 0
+    schema = done.json
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(GOOD, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**GOOD, "zero_optimization": {"stge": 2}}, schema)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("depspeed", "did you mean deepspeed?"), ("deepspeed==new", "is no version"), ("torch", "there are deepspeed")]
+)
+def test_a_schema_that_is_not_there_is_2(dslint, word: str, said: str) -> None:
+    done = dslint("schema", word)
+    assert done.code == 2
+    assert said in done.err

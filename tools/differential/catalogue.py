@@ -131,7 +131,7 @@ KEYS: dict[str, dict[str, list[Any]]] = {
         "online": BOOL,
         "mode": ["get_or_create"],
     },
-    "data_types": {"grad_accum_dtype": ["fp32"], "keep_in_fp32_modules": [["norm"]]},
+    "data_types": {"grad_accum_dtype": ["fp32"], "keep_in_fp32_modules": ["auto", ["norm"]]},
     "checkpoint": {
         "tag_validation": ["Ignore", "Warn", "Fail", "WARN"],
         "load_universal": BOOL,
@@ -253,6 +253,7 @@ ALSO: dict[str, set[str]] = {
     },
     "zero_optimization.offload_optimizer": {"nvme_path", "ratio", "super_offload"},
     "zero_optimization.offload_param": {"nvme_path"},
+    "zero_optimization.zenflow": {"steps_per_epoch"},
     "data_types": {"param_dtype", "buffer_dtype"},
     "checkpoint": {"writer"},
     "tensor_parallel": {
@@ -289,6 +290,8 @@ ALSO: dict[str, set[str]] = {
     },
     "weight_quantization": {"quantized_initialization", "post_init_quant"},
 }
+
+KEYS["zero_optimization.zenflow"] = ZENFLOW
 
 ADAM: dict[str, list[Any]] = {
     "lr": [1e-3, 3e-4, 0.01],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tools.differential.judges import Config, Judge, Verdict, text_of
-from tools.differential.mutate import Mutant, mutants
+from tools.differential.mutate import Mutant, means_nothing, mutants
 
 Said: TypeAlias = tuple[str, str, str, str]  # severity, code, path, message
 Upstream: TypeAlias = Literal["refused", "accepted", "environment"]
@@ -56,8 +56,12 @@ class Case:
         """Errors on what DeepSpeed accepts, save where what is written is not what is trained."""
         if self.upstream != "accepted":
             return ()
-        lost = self.mutant.odd or (self.mutant.path if self.mutant.loses else None)
-        return tuple(said for said in self.errors if lost is None or not _at(said[2], lost))
+        return tuple(said for said in self.errors if not self._meaningless(said[2]))
+
+    def _meaningless(self, path: str) -> bool:
+        steps = tuple(path.split("."))
+        blocks = (steps[:length] for length in range(1, len(steps) + 1))
+        return any(means_nothing(self.mutant.config, block) for block in blocks)
 
 
 def _at(path: str, key: tuple[str, ...]) -> bool:

@@ -27,14 +27,6 @@ class Mutant:
     config: Config
     odd: Where | None = None
 
-    @property
-    def loses(self) -> bool:
-        """Whether the value cannot mean what is written there, even where DeepSpeed takes it: nothing fills in this ``auto``, a
-        quoted ``false`` counts as true, no batch has half a sample."""
-        value = parent(self.config, self.path).get(self.path[-1]) if self.kind in ("auto", "quoted", "float") else None
-        fraction = isinstance(value, float) and not value.is_integer() and self.path[-1] in BATCH
-        return self.kind == "auto" or fraction or (isinstance(value, str) and value.lower() == "false")
-
 
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
@@ -196,10 +188,28 @@ def legal(config: Config, path: Where) -> list[Any]:
 
 
 def knows(config: Config, block: Where, key: str) -> bool:
-    """Whether DeepSpeed knows the key in that block."""
-    if block[-1:] == ("params",):
+    """Whether DeepSpeed knows the key in that block; yes in a block that the catalogue does not list."""
+    if block in (("optimizer", "params"), ("scheduler", "params")):
         return bool(legal(config, (*block, key)))
-    return key in known(".".join(block))
+    names = known(".".join(block))
+    return not names or key in names
+
+
+def means_nothing(config: Config, path: Where) -> bool:
+    """Whether what is written there cannot be what is trained, even where DeepSpeed takes it: a key that it does not know at that
+    place, ``auto`` that nothing fills in, a quoted ``false`` that counts as true, a batch with half a sample."""
+    block, key = path[:-1], path[-1]
+    here: Any = config
+    for name in block:
+        here = here.get(name) if isinstance(here, dict) else None
+    if not isinstance(here, dict) or key not in here:
+        return False
+    value = here[key]
+    if isinstance(value, str):
+        unfilled = value == "auto" and "auto" not in legal(config, path)
+        return unfilled or value.lower() == "false" or not knows(config, block, key)
+    fraction = isinstance(value, float) and not value.is_integer() and key in BATCH
+    return fraction or not knows(config, block, key)
 
 
 def _changed(number: int, config: Config, kind: str, path: Where, value: Any) -> Mutant:
@@ -368,7 +378,7 @@ def auto(rng: random.Random, number: int, config: Config) -> Mutant | None:
         return None
     path, _ = found
     made = _changed(number, config, "auto", path, "auto")
-    return None if "auto" in legal(config, path) or path[-2:-1] == ("zenflow",) else made
+    return None if "auto" in legal(config, path) else made
 
 
 def on_off(rng: random.Random, number: int, config: Config) -> Mutant | None:

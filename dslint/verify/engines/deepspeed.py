@@ -18,11 +18,10 @@ from deepspeed.runtime.config import DeepSpeedConfig
 from dslint.verify import learning
 from dslint.verify import model_size as size
 from dslint.verify.engines import measure
-from dslint.verify.engines.kernels import KERNELS
-from dslint.verify.engines.model import SmallLlama
+from dslint.verify.engines.kernels import KERNELS, WOULD_COMPILE
+from dslint.verify.engines.model import SmallLlamaModel
 
 SEED = 20
-WOULD_COMPILE = "dslint compiles no extension"
 
 
 def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def _engine(request: Mapping[str, Any], seed: int) -> Any:
     if request["activation_checkpointing"]:
         deepspeed.checkpointing.configure(mpu_=None, deepspeed_config=copy.deepcopy(config))
         checkpoint = deepspeed.checkpointing.checkpoint
-    model = SmallLlama(seed, checkpoint)
+    model = SmallLlamaModel(seed, checkpoint)
     optimizer = _client_optimizer(request["client_optimizer"], model)
     engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), optimizer=optimizer, config=config)
     return engine
@@ -141,7 +140,8 @@ def _tokens(engine: Any) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(1000 + dist.get_rank(group=engine.data_parallel_group))
     shape = (engine.train_micro_batch_size_per_gpu(), size.SEQUENCE)
     return [
-        torch.randint(size.VOCABULARY, shape, generator=generator).to(engine.device) for _ in range(engine.gradient_accumulation_steps())
+        torch.randint(size.VOCABULARY, shape, generator=generator).to(engine.device)
+        for _ in range(max(1, engine.gradient_accumulation_steps()))  # ZenFlow sets it to 0
     ]
 
 

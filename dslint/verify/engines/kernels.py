@@ -7,11 +7,12 @@ are the real ones. The calls are those of deepspeed/ops/adam, ops/lion and ops/a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
+WOULD_COMPILE = "dslint compiles no extension"
 
 
 def adam(
@@ -57,7 +58,12 @@ def adagrad(parameter: Tensor, gradient: Tensor, square: Tensor, rate: float, ep
     parameter.copy_(parameter.float() - rate * gradient / (square.float().sqrt() + epsilon))
 
 
-class FusedAdam:
+class Kernel:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"{WOULD_COMPILE}: {type(self).__name__}.{name} has nothing to stand for it")
+
+
+class FusedAdam(Kernel):
     @staticmethod
     def multi_tensor_adam(
         chunk: int, flag: Tensor, lists: list[list[Tensor]], rate: float, beta1: float, beta2: float, epsilon: float,
@@ -70,7 +76,7 @@ class FusedAdam:
             )  # fmt: skip
 
 
-class CPUAdam:
+class CPUAdam(Kernel):
     def __init__(self) -> None:
         self.decoupled: dict[int, bool] = {}
 
@@ -92,7 +98,7 @@ class CPUAdam:
         self.decoupled.pop(key, None)
 
 
-class FusedLion:
+class FusedLion(Kernel):
     @staticmethod
     def multi_tensor_lion(
         chunk: int, flag: Tensor, lists: list[list[Tensor]], rate: float, beta1: float, beta2: float, step: int, decay: float
@@ -101,7 +107,7 @@ class FusedLion:
             lion(parameter.data, gradient, mean, rate, beta1, beta2, decay)
 
 
-class CPULion:
+class CPULion(Kernel):
     def create_lion(self, *arguments: Any) -> None:
         """The state lives in the caller's tensors."""
 
@@ -114,7 +120,7 @@ class CPULion:
         """There is nothing to free."""
 
 
-class CPUAdagrad:
+class CPUAdagrad(Kernel):
     def create_adagrad(self, *arguments: Any) -> None:
         """The state lives in the caller's tensors."""
 

@@ -37,9 +37,7 @@ def optimizer_states(engine: Any) -> Iterator[tuple[str, Any]]:
         for name, value in sorted(state.get(tensor, {}).items(), key=lambda item: str(item[0])):
             yield f"optimizer state {position}.{name}", value
     for position, group in enumerate(engine.basic_optimizer.param_groups):
-        for name, value in sorted(group.items()):
-            if name != "params" and isinstance(value, (int, float)):
-                yield f"optimizer group {position}.{name}", value
+        yield from ((f"optimizer group {position}.{name}", group[name]) for name in ("lr", "step", "weight_decay") if name in group)
 
 
 def state(engine: Any) -> Iterator[tuple[str, Any]]:
@@ -57,10 +55,9 @@ def state(engine: Any) -> Iterator[tuple[str, Any]]:
 
 
 def differences(one: Any, other: Any) -> list[str]:
-    """The names of the states in which two engines differ."""
-    first, second = dict(state(one)), dict(state(other))
-    missing = first.keys() ^ second.keys()
-    return [*sorted(missing), *(name for name, value in first.items() if name in second and not _same(value, second[name]))]
+    """The names of the states of one engine that another has not, or has otherwise."""
+    second = dict(state(other))
+    return [name for name, value in state(one) if name not in second or not _same(value, second[name])]
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -109,6 +106,7 @@ def found(engine: Any) -> dict[str, Any]:
         "optimizer": type(engine.basic_optimizer).__name__,
         "wrapper": type(engine.optimizer).__name__,
         "precision": " and ".join(sorted({str(shard(parameter).dtype).removeprefix("torch.") for parameter in parameters})),
+        "master_precision": " and ".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in masters(engine)})),
         "autocast": str(engine.torch_autocast_dtype()).removeprefix("torch.") if autocast else None,
         "scheduler": None if engine.lr_scheduler is None else type(engine.lr_scheduler).__name__,
         "micro_batch": engine.train_micro_batch_size_per_gpu(),

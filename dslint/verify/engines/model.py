@@ -77,8 +77,11 @@ class DecoderLayer(nn.Module):  # type: ignore[misc]
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
-class SmallLlama(nn.Module):  # type: ignore[misc]
-    """Returns the loss of predicting each next token. ``checkpoint``: how a layer is run when its activations are not kept."""
+class SmallLlamaModel(nn.Module):  # type: ignore[misc]
+    """Returns the loss of predicting each next token. ``checkpoint``: how a layer is run when its activations are not kept.
+
+    Tensor parallelism finds its way by names: this class's own must end in Model, the projections have Llama's.
+    """
 
     def __init__(self, seed: int, checkpoint: Checkpoint | None = None) -> None:
         super().__init__()
