@@ -33,7 +33,7 @@ CODES: dict[str, tuple[str, str]] = {
     "SC011": ("auto-without-meaning", 'Nothing fills in "auto" at this key.'),
     "SC012": ("required-key", "The engine cannot do without this key."),
 }
-VALUE_CODES = frozenset({"SC005", "SC006", "SC007"})
+NAME_CODES = frozenset({"SC001", "SC002", "SC003", "SC004", "SC009", "SC011"})
 COMMENT_MARKS = ("_", "//", "#")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dslint.document import Change, Document, Mapping, Path, Scalar
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
-from dslint.engine.generic import VALUE_CODES, schema_diagnostics
+from dslint.engine.generic import NAME_CODES, schema_diagnostics
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
@@ -83,9 +83,9 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
 
 
 def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
-    """A rule at the same place says it better; only a refused value is not silenced by a rule of less weight."""
-    heavier = RANK[generic.severity] if generic.code in VALUE_CODES else 0
-    return any(rule.path == generic.path and RANK[rule.severity] >= heavier for rule in found)
+    """A rule at the same place says it better; a refused value or a removed key is not silenced by one of less weight."""
+    least = 0 if generic.code in NAME_CODES else RANK[generic.severity]
+    return any(rule.path == generic.path and RANK[rule.severity] >= least for rule in found)
 
 
 def _findings(rule: Rule, view: View) -> Iterator[tuple[Finding, Place | None]]:
