@@ -9,6 +9,7 @@ from typing import TypeAlias
 from dslint.checks.registry import check
 from dslint.document import Change, Mapping, Node, Path, Scalar
 from dslint.engine.diagnostics import Fix, Severity
+from dslint.engine.generic import COMMENT_MARKS
 from dslint.engine.view import Finding, View
 from dslint.schema.lookup import KeyInfo
 
@@ -129,7 +130,10 @@ def nested_config(view: View) -> Iterator[Finding]:
     top = view.resolved.schema.block(view.resolved.schema.root).keys
     for entry in view.resolved.root.entries:
         place = view.resolved.places.get(entry.name)
-        if place is None or place.info is not None or not isinstance(entry.value, Mapping) or entry.name.startswith(("_", "#", "//")):
+        known_elsewhen = entry.name in view.resolved.blocks[""].gone
+        if place is None or place.info is not None or known_elsewhen or not isinstance(entry.value, Mapping):
+            continue
+        if entry.name.startswith(COMMENT_MARKS):
             continue
         names = [inside.name for inside in entry.value.entries]
         blocks = [inside.name for inside in entry.value.entries if isinstance(inside.value, Mapping) and _is_block(top, inside.name)]
