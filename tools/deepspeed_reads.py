@@ -1,7 +1,8 @@
 """Which keys DeepSpeed's own parser reads in each block, and what its constructors take: by running it, release by release.
 
 A mapping that notes every look-up is given to ``DeepSpeedConfig``; the default that the parser passes with it is noted too. The parameters of
-optimizers and schedulers are those of their constructors. tools/extract_deepspeed.py compares the outcome with what was read by hand.
+optimizers and schedulers are those of their constructors. ``disagreements`` holds a schema against the outcome: it is how hand-read facts
+(which release has a key, with which default) are proved.
 
 usage:  python tools/deepspeed_reads.py     one JSON object of the importable release: {"reads": …, "signatures": …}
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
-import importlib.util
 import inspect
 import json
 import sys
@@ -171,19 +171,86 @@ def optional(module: str) -> Any:
         return None
 
 
-def stand_ins() -> None:
-    """Releases before 0.14.4 refuse to be imported on a CPU without two packages of which they use nothing when a config is parsed."""
-    for name in ("intel_extension_for_pytorch", "oneccl_bindings_for_pytorch"):
-        if importlib.util.find_spec(name) is None:
-            module = types.ModuleType(name)
-            module.__spec__ = importlib.machinery.ModuleSpec(name, None)
-            sys.modules[name] = module
+def import_release() -> None:
+    """Import the parser; releases before 0.14.4 ask on a CPU for two packages and a torch name of which parsing a config uses nothing."""
+    try:
+        importlib.import_module("deepspeed.runtime.config")
+    except (ImportError, ValueError):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "deepspeed"]:
+            del sys.modules[name]
+        for name in ("intel_extension_for_pytorch", "oneccl_bindings_for_pytorch"):
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
+        elastic: Any = importlib.import_module("torch.distributed.elastic.agent.server.api")
+        for name in ("log", "_get_socket_with_port"):
+            if not hasattr(elastic, name):
+                setattr(elastic, name, None)
+        importlib.import_module("deepspeed.runtime.config")
 
 
 def measured() -> dict[str, Any]:
     return {"reads": reads(), "signatures": signatures()}
 
 
+# --- a schema against the outcome ---
+
+# keys that something other than the parser reads (deepspeed.initialize, the engine, apex), and blocks whose rest is handed on unread
+READ_ELSEWHERE = {
+    "config": {"data_parallel_size", "sequence_parallel_size", "quantize_training", "eigenvalue"},
+    "optimizer.params.adam": {"torch_adam"},
+}
+HANDED_ON = {
+    "amp",
+    "progressive_layer_drop",
+    "curriculum_learning",
+    "data_efficiency.data_sampling.curriculum_learning",
+    "data_efficiency.data_sampling.dynamic_batching",
+    "data_efficiency.data_routing.random_ltd",
+}
+# what a constructor takes but the engine fills in itself, refuses, or takes for one class only
+NOT_FOR_USERS = {
+    "optimizer.params.adam": {"adamw_mode", "decoupled_weight_decay"},
+    "optimizer.params.lamb": {"max_grad_norm"},
+    "compression_training": {"shared_parameters"},
+}
+
+
+def disagreements(schema: Any, outcome: dict[str, Any]) -> list[str]:
+    """Where a VersionedSchema and the measured release say different things, in words."""
+    found: list[str] = []
+    for path, keys in outcome["reads"].items():
+        if path not in ("optimizer.params", "scheduler.params", "fp16", "bf16"):
+            found += _of_block(schema.block(path or "config"), {key: [default] for key, default in keys.items()})
+    for name, constructors in outcome["signatures"].items():
+        parameters: dict[str, list[Any]] = {}
+        for signature in constructors.values():
+            for parameter, default in signature.items():
+                parameters.setdefault(parameter, []).append(default)
+        found += _of_block(schema.block(name), parameters)
+        found += [
+            f"{name}.{key}: required is {info.required}"
+            for key, info in schema.block(name).keys.items()
+            if key in parameters and info.required != (NO_DEFAULT in parameters[key])
+        ]
+    return found
+
+
+def _of_block(block: Any, measured: dict[str, list[Any]]) -> list[str]:
+    name, found = block.name, []
+    for key, defaults in measured.items():
+        info = block.keys.get(block.aliases.get(key, key))
+        if info is None:
+            found += [] if key in NOT_FOR_USERS.get(name, ()) else [f"{name}.{key}: read, not in the schema"]
+            continue
+        plain = [default for default in defaults if default != NO_DEFAULT and not (isinstance(default, str) and default.startswith("("))]
+        if plain and info.coerce == "raw" and info.block is None and info.default not in plain:
+            found.append(f"{name}.{key}: the default is {plain[0]!r}, the schema says {info.default!r}")
+    if name not in HANDED_ON:
+        unread = block.keys.keys() - measured.keys() - READ_ELSEWHERE.get(name, set())
+        found += [f"{name}.{key}: in the schema, not read" for key in sorted(unread) if not set(block.keys[key].aliases) & measured.keys()]
+    return found
+
+
 if __name__ == "__main__":
-    stand_ins()
+    import_release()
     print("\n" + json.dumps(measured()))

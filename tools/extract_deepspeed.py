@@ -2,7 +2,8 @@
 
 Two sources are merged: the pydantic models of each release, imported from its unpacked sdist in a process of its own, and
 ``tools/deepspeed_hand_read.yaml`` for what no model says. Each key ends with ``since`` (the first release that has it), ``removed`` (the first
-that has it no longer) and ``changes`` (facts that differ from a release on).
+that has it no longer) and ``changes`` (facts that differ from a release on). What was read by hand is then held against each release's own
+parser and constructors (tools/deepspeed_reads.py); nothing is written while they disagree.
 
 The sources come from the package index: ``DS_BUILD_OPS=0 pip download --no-deps --no-binary :all: --no-build-isolation deepspeed==V``,
 unpacked with tar. torch and both pydantic generations' names must be importable (0.14 still uses pydantic.v1).
@@ -28,6 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schemas" / "deepspeed.json"
 HAND_READ = Path(__file__).with_name("deepspeed_hand_read.yaml")
+READS = str(Path(__file__).with_name("deepspeed_reads.py"))
 
 # block -> where its model lives, by release
 MODELS: dict[str, list[str]] = {
@@ -57,8 +59,14 @@ HF_FILLS = {
 }  # fmt: skip
 # keys to which DeepSpeed itself gives "auto" a meaning (runtime/zenflow/zenflow_config.py; its values reach the model as they are)
 ENGINE_AUTO = {"zero_optimization.zenflow": {"select_strategy", "select_interval", "update_interval"}}
-# before there were models for them (precision_config came with 0.17), fp16 and bf16 were dictionaries that ignored unknown keys
-DICT_BLOCKS = ("fp16", "bf16")
+# before there were models for them (precision_config came with 0.17.1), fp16 and bf16 were dictionaries with these keys that ignored others
+DICT_BLOCKS = {
+    "fp16": {
+        "enabled", "auto_cast", "loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "consecutive_hysteresis", "min_loss_scale",
+        "fp16_master_weights_and_grads"
+    },
+    "bf16": {"enabled", "immediate_grad_update"},
+}  # fmt: skip
 
 
 def dump() -> dict[str, Any]:
@@ -220,10 +228,20 @@ def merge(releases: dict[str, dict[str, Any]]) -> dict[str, Any]:
         blocks[name] = {"unknown": unknown[0][1], "keys": merged}
         if name in DICT_BLOCKS and unknown[0][0] != versions[0]:
             blocks[name] |= {"unknown": "ignored", "unknown_changes": [{"since": unknown[0][0], "unknown": unknown[0][1]}]}
-            for facts in merged.values():
-                if facts.get("since") == unknown[0][0]:
-                    del facts["since"]
+            blocks[name]["keys"] = {
+                key: before_models(facts, unknown[0][0]) if key in DICT_BLOCKS[name] else facts for key, facts in merged.items()
+            }
     return blocks
+
+
+def before_models(facts: dict[str, Any], modelled: str) -> dict[str, Any]:
+    """A key that was read as it is written until its block got a model: any truth value passed, and whole numbers were not asked for."""
+    number = "number" if facts["type"] == ["integer"] else facts["type"][0]
+    early = {"coerce": "raw", "type": [number], "native_auto": "tolerated" if number == "boolean" else "fails"}
+    early |= {"tolerant": True} if number == "boolean" else {}
+    later = {"since": modelled, **{fact: facts.get(fact) for fact in early}}
+    rest = {fact: value for fact, value in facts.items() if fact not in ("since", "changes")}
+    return rest | early | {"changes": [later, *facts.get("changes", ())]}
 
 
 def merge_key(states: list[dict[str, Any] | None], versions: list[str]) -> dict[str, Any]:
@@ -271,13 +289,18 @@ def with_hand_read(blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_dump(source: Path | None) -> dict[str, Any]:
-    """The dump of a release in a process of its own: from an unpacked sdist, or (None) the installed one."""
+    """The models of a release: from an unpacked sdist, or (None) the installed one."""
+    return run_tool(source, __file__, "--dump")
+
+
+def run_tool(source: Path | None, *command: str) -> dict[str, Any]:
+    """What a tool prints about a release, in a process of its own."""
     env = {**os.environ, "DS_ACCELERATOR": "cpu", "DS_IGNORE_CUDA_DETECTION": "1", "OMP_NUM_THREADS": "1"}
     env.pop("PYTHONPATH", None)
     if source is not None:
         env["PYTHONPATH"] = str(source)
     done = subprocess.run(
-        [sys.executable, "-P", __file__, "--dump"] if sys.version_info >= (3, 11) else [sys.executable, __file__, "--dump"],
+        [sys.executable, *(["-P"] if sys.version_info >= (3, 11) else []), *command],
         env=env,
         capture_output=True,
         text=True,
@@ -295,12 +318,26 @@ def version_key(name: str) -> tuple[int, ...]:
 
 
 def extract(sources: list[Path]) -> dict[str, Any]:
+    sys.path.insert(0, str(ROOT))
+    from dslint.schema.lookup import VersionedSchema
+    from tools.deepspeed_reads import disagreements
+
     releases: dict[str, dict[str, Any]] = {}
+    outcomes: dict[str, dict[str, Any]] = {}
     for source in sorted(sources, key=lambda path: version_key(path.name)):
         version = source.name.removeprefix("deepspeed-")
         releases[version] = run_dump(source)
+        outcomes[version] = run_tool(source, READS)
         print(f"{version}: {sum(len(block['keys']) for block in releases[version].values())} keys", file=sys.stderr)
-    return {"framework": "deepspeed", "versions": list(releases), "root": "config", "blocks": with_hand_read(merge(releases))}
+    blocks = with_hand_read(merge(releases))
+    wrong = [
+        f"{version}: {words}"
+        for version, outcome in outcomes.items()
+        for words in disagreements(VersionedSchema("deepspeed", version, "config", blocks), outcome)
+    ]
+    if wrong:
+        raise SystemExit("\n".join(wrong))
+    return {"framework": "deepspeed", "versions": list(releases), "root": "config", "blocks": blocks}
 
 
 def check() -> list[str]:
@@ -309,10 +346,11 @@ def check() -> list[str]:
     from importlib.metadata import version as installed_version
 
     from dslint.schema.lookup import Schema, key_info
+    from tools.deepspeed_reads import disagreements
 
     version = installed_version("deepspeed")
     schema = Schema.load("deepspeed").at(version)
-    differences: list[str] = []
+    differences = disagreements(schema, run_tool(None, READS))
     for name, block in run_dump(None).items():
         recorded = schema.block(name)
         hand = with_hand_read({name: block})[name]
@@ -349,6 +387,10 @@ def main() -> int:
     parser.add_argument("--dump", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.dump:
+        sys.path.insert(0, str(ROOT))
+        from tools.deepspeed_reads import import_release
+
+        import_release()
         print("\n" + json.dumps(dump()))
         return 0
     if options.check:

@@ -127,8 +127,6 @@ def random_ltd(view: View) -> Iterator[Finding]:
         config = schedule.get("schedule_config")
         if isinstance(config, dict):
             missing += [f"random_ltd_schedule.schedule_config.{key}" for key in ("require_steps", "seq_per_step") if key not in config]
-        if schedule.get("schedule_type", "fixed_linear") != "fixed_linear":
-            yield Finding(path, {"problem": f"schedule_type is {schedule['schedule_type']}, and only fixed_linear exists"})
     if missing:
         yield Finding(path, {"problem": f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"})
     rates = block.get("layer_token_lr_schedule")

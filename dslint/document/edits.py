@@ -9,7 +9,6 @@ import copy
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -72,10 +71,12 @@ def write(path: str | os.PathLike[str], expected: bytes, new: bytes) -> None:
 
     Raises FileChanged where the file no longer holds ``expected``, OSError as the system says it.
     """
+    from tempfile import mkstemp
+
     target = FilePath(path).resolve(strict=True)
     if target.read_bytes() != expected:
         raise FileChanged(f"{path} was changed by someone else since it was read; nothing was written")
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    handle, temporary = mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(new)

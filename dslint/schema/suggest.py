@@ -31,6 +31,14 @@ SIBLINGS: dict[str, str] = {
     "use_pin_memory": "pin_memory",
     "swap_path": "nvme_path",
 }
+# words of config keys that are near each other in letters only: no one is another one misspelt
+WORDS = frozenset(
+    [
+        "min", "max", "start", "end", "first", "second", "last", "train", "eval", "test", "read", "write", "in", "on", "out", "no", "num",
+        "tp", "mp", "ep", "dp", "pp", "sp", "autotp", "autoep", "type", "dtype", "time", "name", "mode", "model", "step", "stage", "size",
+        "rate", "ratio", "param", "params", "path", "batch", "patch", "log", "lr", "io", "int8", "load", "save",
+    ]
+)  # fmt: skip
 SEPARATORS = re.compile(r"[-\s.]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -59,6 +67,8 @@ def _by_distance(name: str, known: list[str]) -> str | None:
         lowered = candidate.lower()
         if limit < 1 or abs(len(lowered) - len(name)) > limit:
             continue
+        if _other_word(name, lowered):
+            continue
         distance = edit_distance(name, lowered, min(limit, best))
         if distance < best:
             best, found, tie = distance, candidate, False
@@ -67,17 +77,28 @@ def _by_distance(name: str, known: list[str]) -> str | None:
     return None if tie else found
 
 
+def _other_word(name: str, candidate: str) -> bool:
+    """Do they differ by one word for another, as min_loss_scale and max_loss_scale do?"""
+    ours, theirs = name.split("_"), candidate.split("_")
+    pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if one.rstrip("s") != other.rstrip("s")]
+    return len(ours) == len(theirs) and any(one in WORDS and other in WORDS for one, other in pairs)
+
+
 def _by_tokens(name: str, known: list[str]) -> str | None:
-    """The one candidate with the same words in another order, or that has all of at least two words of ``name`` and at most three more."""
+    """The one candidate with the same words in another order, or that has all of at least two words, which are more than half of its own."""
     words = set(name.split("_"))
     if len(words) < 2:
         return None
     same = [candidate for candidate in known if set(candidate.lower().split("_")) == words]
     if len(same) == 1:
         return same[0]
-    wider = [candidate for candidate in known if words < set(candidate.lower().split("_")) and len(candidate.split("_")) - len(words) <= 3]
-    wider.sort(key=len)
-    return wider[0] if len(wider) == 1 or (len(words) > 2 and wider) or (wider and len(wider[0]) < len(wider[1])) else None
+    wider = [candidate for candidate in known if words < set(candidate.lower().split("_"))]
+    wider = sorted((candidate for candidate in wider if len(candidate.split("_")) < 2 * len(words)), key=_length)
+    return wider[0] if wider and (len(wider) == 1 or _length(wider[0]) < _length(wider[1])) else None
+
+
+def _length(candidate: str) -> int:
+    return len(candidate.split("_"))
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:

@@ -6,28 +6,19 @@ from functools import cache
 
 from dslint.schema.lookup import VersionedSchema
 
-# names that say nothing of the block they come from
+# names that say nothing of the block they come from, or that scripts and model configs use for something of their own
 GENERIC = frozenset(
-    [
-        "enabled",
-        "params",
-        "type",
-        "name",
-        "stage",
-        "device",
-        "version",
-        "seed",
-        "lr",
-        "eps",
-        "betas",
-        "buffer_size",
-        "buffer_count",
-        "group",
-        "team",
-        "project",
-        "job_name",
-    ]
-)
+    {
+        "alpha", "api_key", "betas", "block_size", "buffer_count", "buffer_size", "classes", "data_parallel", "debug", "debug_log",
+        "detailed", "device", "dtype", "enabled", "eps", "experiment_key", "experiment_name", "factor", "fast", "fused", "gamma",
+        "group", "hidden_size", "job_name", "last_epoch", "lr", "max_grad_norm", "max_tokens", "max_value", "maximize", "metric",
+        "metric_path", "milestones", "min_value", "mode", "model_info", "model_type", "momentum", "mp_size", "mpu", "name", "names",
+        "num_bits", "num_epochs", "num_layers", "num_params", "num_workers", "offload", "online", "output_file", "output_path",
+        "overwrite", "params", "partition", "passes", "power", "preset_model", "profile", "project", "ratio", "results_dir",
+        "schedule_config", "schedule_type", "seed", "stage", "stages", "step_size", "team", "throughput", "top_k", "total_iters",
+        "tp", "type", "use_reentrant", "verbose", "version", "workspace", "writer"
+    }
+)  # fmt: skip
 
 
 def belongs(schema: VersionedSchema, name: str, written: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dslint.document import Document, load, to_python
 from dslint.document import Mapping as Object
 from dslint.engine.facts import Facts
 from dslint.engine.fixes import fix
-from dslint.engine.project import Project, Target
+from dslint.engine.project import Project
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.run import Report, check
 from dslint.verify.outcome import Outcome
@@ -66,7 +66,7 @@ def _repair(example: Mapping[str, Any]) -> tuple[Document, Report, Any] | None:
     return None if errors or after is before or not isinstance(after.root, Object) else (after, last, facts.get("world_size"))
 
 
-@pytest.mark.parametrize(("document", "report", "world_size"), repaired())
+@pytest.mark.parametrize(("document", "report", "world_size"), list(repaired()))
 def test_repaired_examples_train(proved: Proved, document: Document, report: Report, world_size: Any) -> None:
     outcome = prove(proved, document, report, world_size)
     assert outcome.status != "fail", f"{document.text}\n{outcome.render()}"
