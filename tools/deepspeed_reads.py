@@ -178,6 +178,8 @@ def import_release() -> None:
     except (ImportError, ValueError):
         for name in [name for name in sys.modules if name.partition(".")[0] == "deepspeed"]:
             del sys.modules[name]
+        validators: Any = importlib.import_module("pydantic.v1.class_validators")
+        validators._FUNCS.clear()  # else the validators of the first attempt count as duplicates
         for name in ("intel_extension_for_pytorch", "oneccl_bindings_for_pytorch"):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)

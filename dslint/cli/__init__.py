@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     Exit codes: 0 no error, 1 errors found, 2 wrong use or configuration, 3 nothing to read, 4 internal error, 130 interrupted.
     """
+    gc.disable()  # a short process: looking for cycles costs a fifth of its time with many files and frees next to nothing
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -93,12 +93,12 @@ def _by_tokens(name: str, known: list[str]) -> str | None:
     if len(same) == 1:
         return same[0]
     wider = [candidate for candidate in known if words < set(candidate.lower().split("_"))]
-    wider = sorted((candidate for candidate in wider if len(candidate.split("_")) < 2 * len(words)), key=_length)
-    return wider[0] if wider and (len(wider) == 1 or _length(wider[0]) < _length(wider[1])) else None
-
-
-def _length(candidate: str) -> int:
-    return len(candidate.split("_"))
+    ranked = sorted(
+        (len(parts), not candidate.startswith(name), candidate)
+        for candidate in wider
+        if len(parts := candidate.split("_")) < 2 * len(words)
+    )
+    return ranked[0][2] if ranked and (len(ranked) == 1 or ranked[0][:2] < ranked[1][:2]) else None
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:
