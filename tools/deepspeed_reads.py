@@ -72,6 +72,12 @@ CONSTRUCTORS: dict[str, tuple[str, ...]] = {
 # what the engine or the caller hands to a constructor beside the user's parameters
 GIVEN = frozenset({"self", "optimizer", "params", "model_params", "deepspeed", "kwargs"})
 NO_DEFAULT = "(none)"
+# what releases before 0.14.4 import from packages that no longer have it
+GONE_NAMES = (
+    ("torch.distributed.elastic.agent.server.api", "log"),
+    ("torch.distributed.elastic.agent.server.api", "_get_socket_with_port"),
+    ("numpy", "BUFSIZE"),
+)
 
 
 class Keys(KeysView[str]):
@@ -172,7 +178,7 @@ def optional(module: str) -> Any:
 
 
 def import_release() -> None:
-    """Import the parser; releases before 0.14.4 ask on a CPU for two packages and a torch name of which parsing a config uses nothing."""
+    """Import the parser; releases before 0.14.4 ask on a CPU for two packages, and others for old names, of which parsing a config uses nothing."""
     try:
         importlib.import_module("deepspeed.runtime.config")
     except (ImportError, ValueError):
@@ -183,10 +189,9 @@ def import_release() -> None:
         for name in ("intel_extension_for_pytorch", "oneccl_bindings_for_pytorch"):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
-        elastic: Any = importlib.import_module("torch.distributed.elastic.agent.server.api")
-        for name in ("log", "_get_socket_with_port"):
-            if not hasattr(elastic, name):
-                setattr(elastic, name, None)
+        for place, name in GONE_NAMES:
+            module = importlib.import_module(place)
+            setattr(module, name, getattr(module, name, None))
         importlib.import_module("deepspeed.runtime.config")
 
 
@@ -214,6 +219,7 @@ NOT_FOR_USERS = {
     "optimizer.params.adam": {"adamw_mode", "decoupled_weight_decay"},
     "optimizer.params.lamb": {"max_grad_norm"},
     "compression_training": {"shared_parameters"},
+    "config": {"compile"},  # 0.14.0 to 0.14.3 had another one, which went before today's came
 }
 
 

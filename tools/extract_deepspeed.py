@@ -86,8 +86,8 @@ def dump() -> dict[str, Any]:
 
 def add_model(blocks: dict[str, Any], name: str, model: Any) -> None:
     keys: dict[str, Any] = {}
-    for field, info in fields_of(model).items():
-        key, facts = info
+    fields = fields_of(name, model)
+    for field, (key, facts) in fields.items():
         facts["source"] = f"{model.__module__.replace('.', '/')}.py: {model.__name__}.{field}"
         if "_model" in facts:
             child = f"{name}.{key}"
@@ -98,6 +98,9 @@ def add_model(blocks: dict[str, Any], name: str, model: Any) -> None:
         if key in ENGINE_AUTO.get(name, ()):
             facts["auto"] = "engine"
         facts["native_auto"] = "dropped"
+        if (instead := (facts.get("deprecated") or {}).get("replacement")) is not None:
+            parent, _, last = instead.rpartition(".")
+            facts["deprecated"]["replacement"] = f"{parent}.{fields[last][0]}" if last in fields else instead
         keys[key] = facts
     blocks[name] = {"unknown": "refused" if refuses_unknown(model) else "ignored", "keys": keys}
 
@@ -108,7 +111,7 @@ def refuses_unknown(model: Any) -> bool:
     return str(getattr(model.Config, "extra", "")).endswith("forbid")
 
 
-def fields_of(model: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+def fields_of(block: str, model: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     """Field name -> (the key as documented, its facts), for pydantic 2 models and for those of its v1 names."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     if hasattr(model, "model_fields"):
@@ -117,7 +120,7 @@ def fields_of(model: Any) -> dict[str, tuple[str, dict[str, Any]]]:
             add_default(facts, None if field.default_factory else field.default)
             for mark in field.metadata:
                 add_bounds(facts, mark)
-            add_deprecation(facts, name, field.json_schema_extra or {})
+            add_deprecation(facts, block, field.json_schema_extra or {})
             found[name] = named(name, field.alias, facts)
         return found
     for name, field in model.__fields__.items():
@@ -129,7 +132,7 @@ def fields_of(model: Any) -> dict[str, tuple[str, dict[str, Any]]]:
             facts["type"].append("null")
         add_default(facts, field.default)
         add_bounds(facts, field.field_info)
-        add_deprecation(facts, name, field.field_info.extra)
+        add_deprecation(facts, block, field.field_info.extra)
         found[name] = named(name, field.alias, facts)
     return found
 
@@ -203,12 +206,12 @@ def add_bounds(facts: dict[str, Any], mark: Any) -> None:
             facts[name] = getattr(mark, short)
 
 
-def add_deprecation(facts: dict[str, Any], name: str, extra: dict[str, Any]) -> None:
+def add_deprecation(facts: dict[str, Any], block: str, extra: dict[str, Any]) -> None:
     if extra.get("deprecated"):
-        facts["deprecated"] = {
-            "replacement": extra.get("new_param") or None,
-            "note": "" if extra.get("set_new_param", True) else "its value is not carried over",
-        }
+        instead = extra.get("new_param", "")
+        note = "" if extra.get("set_new_param", True) else "its value is not carried over"
+        replacement = f"{block}.{instead}" if instead and " " not in instead else None
+        facts["deprecated"] = {"replacement": replacement, "note": note if replacement or not instead else f"see {instead}"}
 
 
 # --- merging the releases ---

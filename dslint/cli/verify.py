@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
 
 import click
 
-from dslint.document import Mapping, load, to_python
-from dslint.document.load import MAXIMUM_BYTES, read
+from dslint.cli import ERRORS_FOUND
+from dslint.document import Mapping, load
+from dslint.document.load import read
 from dslint.faults import Fault
+from dslint.formats.base import Context
+from dslint.launch import Launch, facts_of_flags
+from dslint.workspace import Workspace
 
 
 @click.command("verify", context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,24 +21,22 @@ from dslint.faults import Fault
 @click.option(
     "--verify-timeout", type=click.FloatRange(min=1), default=300, show_default=True, metavar="SECONDS", help="Limit of the verification."
 )
-@click.option("--strict", is_flag=True, help="No verdict counts as an error.")
+@click.option("--strict", is_flag=True, help="A verification without a verdict counts as an error.")
 @click.option("--context", type=click.Choice(["native", "hf"]), help="Who reads the file: DeepSpeed itself, or the HF integration.")
 @click.option("--world-size", type=click.IntRange(min=1), metavar="N", help="Ranks of the run that the file is meant for.")
-def command(
-    file: str, output: str, verify_timeout: float, strict: bool, context: Literal["native", "hf"] | None, world_size: int | None
-) -> int:
+def command(file: str, output: str, verify_timeout: float, strict: bool, context: Context | None, world_size: int | None) -> int:
     """Train a small model for a few steps through the real engine with the DeepSpeed config FILE."""
-    from dslint.verify.runner import verify
+    from dslint.cli.proofs import prove
 
     try:
-        data = read(file)
+        document = load(file, read(file))
     except OSError as error:
         raise Fault(f"{file}: {error.strerror}") from None
-    document = load(file, data, max_bytes=MAXIMUM_BYTES)
     if not isinstance(document.root, Mapping):
-        raise Fault(f"{file}: {document.problems[0].message if document.problems else 'not a config: an object is wanted'}")
-    outcome = verify(
-        to_python(document.root), context=context, name=file, timeout=verify_timeout, world_size=world_size, text=document.text
-    )
-    click.echo(json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) if output == "json" else outcome.render())
-    return outcome.exit_code(strict)
+        raise Fault(f"{file}: {document.problems[0].message if document.problems else 'a DeepSpeed config is an object'}")
+    workspace = Workspace(Launch(facts_of_flags(None, world_size, None), {}, context), input_format="deepspeed")
+    report = workspace.check(document)
+    assert report is not None, "a file whose format is given has a report"
+    (proof,) = prove([report], {}, workspace, verify_timeout)
+    click.echo(json.dumps(proof.to_json(), ensure_ascii=False, indent=2) if output == "json" else proof.render())
+    return ERRORS_FOUND if proof.outcome.exit_code(strict) else 0

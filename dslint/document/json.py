@@ -239,6 +239,8 @@ class _Scanner:
             match = WHITE.match(text, position)
             assert match is not None
             position = match.end()
+            if text[position : position + 1] not in "#/":
+                return position
             mark = text[position : position + 2]
             if mark[:1] == "#" or mark == "//":
                 rest = LINE_REST.match(text, position)

@@ -172,6 +172,6 @@ def _listed(value: Any) -> list[Any]:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """The parent path and the pattern of the last name: ``a.b_*`` is ``("a", "b_*")``."""
-    parent, _, last = pattern.rpartition(".")
-    return parent, last
+    """The prefix of the paths in a block, and the pattern of the last name where it is one: ``a.b_*`` is ``("a.", "b_*")``, ``a.b`` is ``("a.b", "")``."""
+    parent, dot, last = pattern.rpartition(".")
+    return (parent + dot, last) if any(mark in last for mark in "*?[") else (pattern, "")

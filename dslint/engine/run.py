@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dslint.document import Change, Document, Mapping, Path, Scalar
@@ -13,7 +14,7 @@ from dslint.engine.generic import NAME_CODES, schema_diagnostics
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
-from dslint.engine.versions import parse_version, within
+from dslint.engine.versions import Version, parse_version, within
 from dslint.engine.view import Finding, Place, View
 from dslint.formats import FORMATS, detect
 from dslint.formats.base import Context, Format
@@ -66,20 +67,30 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
     found: list[Diagnostic] = []
     skipped: list[Skipped] = []
-    for rule in (*all_rules(), *extra):
-        if form.name not in rule.formats or (rule.context and context and rule.context != context):
-            continue
-        if any(name in versions and not within(versions[name], bounds) for name, bounds in rule.versions):
-            continue
-        view.asked.clear()
+    for rule in _applicable(form.name, context, tuple(versions.items()), extra):
         fired = [_diagnostic(rule, finding, place, view) for finding, place in _findings(rule, view)]
         found += fired
-        if not fired and view.asked and any(view.written(path) for path in rule.at):
-            skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
+        if view.asked:
+            if not fired and any(view.written(path) for path in rule.at):
+                skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
+            view.asked.clear()
     generic = [diagnostic for diagnostic in schema_diagnostics(view) if not _spoken_for(diagnostic, found)]
     ordered = sorted([*loading, *_dialect(document, context), *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
     used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
     return Report(document, form.name, context, (), None, used, tuple(skipped), tuple(ordered))
+
+
+@lru_cache(maxsize=64)
+def _applicable(form: str, context: Context | None, versions: tuple[tuple[str, Version], ...], extra: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules that speak of this format, context and these versions."""
+    known = dict(versions)
+    return tuple(
+        rule
+        for rule in (*all_rules(), *extra)
+        if form in rule.formats
+        and not (rule.context and context and rule.context != context)
+        and all(name not in known or within(known[name], bounds) for name, bounds in rule.versions)
+    )
 
 
 def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
@@ -88,21 +99,20 @@ def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
     return any(rule.path == generic.path and RANK[rule.severity] >= least for rule in found)
 
 
-def _findings(rule: Rule, view: View) -> Iterator[tuple[Finding, Place | None]]:
-    if rule.check is not None:
+def _findings(rule: Rule, view: View) -> Iterable[tuple[Finding, Place | None]]:
+    when = rule.when
+    if when is None:
         from dslint.checks import CHECKS
 
-        for finding in CHECKS[rule.check](view):
-            yield finding, None
-        return
-    assert rule.when is not None
+        assert rule.check is not None
+        return [(finding, None) for finding in CHECKS[rule.check](view)]
     if not rule.each:
-        if rule.when(view, view.get, None):
-            yield Finding(_first_written(rule, view)), None
-        return
-    for place in view.each(rule.each):
-        if rule.when(view, view.get, place):
-            yield Finding(place.path if "it" in rule.at else _first_written(rule, view)), place
+        return [(Finding(_first_written(rule, view)), None)] if when(view, view.get, None) else ()
+    return [
+        (Finding(place.path if "it" in rule.at else _first_written(rule, view)), place)
+        for place in view.each(rule.each)
+        if when(view, view.get, place)
+    ]
 
 
 def _first_written(rule: Rule, view: View) -> str:

@@ -105,16 +105,16 @@ class View:
         return self.project.facts.env.get(name, MISSING)
 
     def each(self, patterns: tuple[tuple[str, str], ...]) -> Iterator[Place]:
-        """The written keys that match any of the patterns, as (path of the block, pattern of the name)."""
-        for parent, pattern in patterns:
-            prefix = f"{parent}." if parent else ""
-            if not any(mark in pattern for mark in "*?["):
-                if self.written(path := prefix + pattern):
-                    yield Place(path, pattern, self.get(path))
+        """The written keys that match any of the patterns, as (path, "") or (path of the block with its dot, pattern of the name)."""
+        places = self.resolved.places
+        for start, pattern in patterns:
+            if not pattern:
+                if start in places:
+                    yield Place(start, start.rpartition(".")[2], self.get(start))
                 continue
-            for path in list(self.resolved.places):
-                name = path[len(prefix) :]
-                if path.startswith(prefix) and "." not in name and fnmatchcase(name, pattern):
+            for path in list(places):
+                name = path[len(start) :]
+                if path.startswith(start) and "." not in name and fnmatchcase(name, pattern):
                     yield Place(path, name, self.get(path))
 
     def path(self, canonical: str) -> Path:

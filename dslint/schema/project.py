@@ -83,6 +83,8 @@ def _value(info: KeyInfo) -> JsonSchema:
         plain = {"anyOf": [_part(info.block), {**plain, "type": others}]} if others else _part(info.block)
     if info.auto is not None:
         plain = {"anyOf": [{"const": "auto"}, plain]}
+    elif info.enum is None and (not info.type or "string" in info.type):
+        plain |= {"not": {"const": "auto"}}
     return plain | _notes(info)
 
 

@@ -39,14 +39,6 @@ STAGE_3 = {
 }
 
 
-def holds_auto(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(holds_auto(item) for item in value.values())
-    if isinstance(value, list):
-        return any(holds_auto(item) for item in value)
-    return bool(value == AUTO)
-
-
 def fill(config: dict[str, Any], ranks: int) -> tuple[dict[str, Any], list[str]]:
     """A copy with "auto" filled in, and for each value filled "path = value"."""
     filled = copy.deepcopy(config)

@@ -97,11 +97,12 @@ class Pool:
         process, self._process, self._waiting = self._process, None, b""
         if process is None:
             return
+        serving, self.hello = bool(self.hello), {}
         assert process.stdin is not None
         assert process.stdout is not None
         below = jail.descendants(process.pid)
         process.stdin.close()
-        if below:
+        if below or not serving:
             process.kill()
         try:
             process.wait(GRACE)

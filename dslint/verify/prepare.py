@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dslint.verify import model_size
-from dslint.verify.fill import BATCH, fill, holds_auto
+from dslint.verify.fill import BATCH, fill
 from dslint.verify.values import number, on, section, stage_of
 
 MOST_MICRO_BATCH = MOST_ACCUMULATION = 2
@@ -56,8 +56,11 @@ class Prepared:
 
 
 def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, world_size: int | None, gpus: int) -> Prepared:
-    """``world_size``: of the run that the config is meant for, where known. ``gpus``: on this machine."""
-    reader: Literal["native", "hf"] = context or ("hf" if holds_auto(config) else "native")
+    """``context``: who reads the file; where it is not known, the HF integration when there is an "auto" that it fills.
+
+    ``world_size``: of the run that the config is meant for, where known. ``gpus``: on this machine.
+    """
+    reader: Literal["native", "hf"] = context or ("hf" if fill(config, 1)[1] else "native")
     notes: list[str] = []
     reservations: list[str] = []
     run = copy.deepcopy(config)

@@ -121,7 +121,7 @@ def test_strict_json_is_read_as_json_reads_it(tree: dict[str, Any], indent: int 
 
 
 pieces = st.sampled_from(
-    list("{}[]:,#'\"\n ") + ['"a"', "b", "1", "true", "null", "-2.5e3", "//x\n", "/*x*/", "'''", "\\", "text", "True", "\t"]
+    [*"{}[]:,#'\"\n ", '"a"', "b", "1", "true", "null", "-2.5e3", "//x\n", "/*x*/", "'''", "\\", "text", "True", "\t"]
 )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -207,9 +210,7 @@ def test_a_timeout_leaves_nothing_behind() -> None:
         os.kill(server, 0)
 
 
-def test_the_death_of_the_server_ends_its_ranks(tmp_path: Path) -> None:
-    import threading
-
+def test_the_death_of_the_server_ends_its_ranks() -> None:
     with Pool() as pool:
         pool.start(time.monotonic() + 120)
         assert pool._process is not None
@@ -227,12 +228,33 @@ def test_the_death_of_the_server_ends_its_ranks(tmp_path: Path) -> None:
         assert outcomes[0].status == "unverified"
         assert "ended" in outcomes[0].reason
         limit = time.monotonic() + 30
-        while any(os.path.exists(f"/proc/{process}/ns") and not _zombie(process) for process in below) and time.monotonic() < limit:
+        while not all(map(_gone, below)) and time.monotonic() < limit:
             time.sleep(0.05)
-        assert [process for process in below if os.path.exists(f"/proc/{process}") and not _zombie(process)] == []
+        assert all(map(_gone, below))
 
 
-def _zombie(process: int) -> bool:
+def test_an_interrupt_ends_everything(tmp_path: Path, pool: Pool) -> None:
+    file = tmp_path / "ds_config.json"
+    file.write_text(json.dumps(config(3)))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for wait in (2.0, 8.0):
+        command = subprocess.Popen(
+            [sys.executable, "-c", "from dslint.cli import main; main()", "verify", str(file)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        time.sleep(wait)
+        below = jail.descendants(command.pid)
+        command.send_signal(signal.SIGINT)
+        assert command.wait(20) in (130, 0)  # 0: it was quicker
+        assert all(map(_gone, below))
+        assert os.listdir(tmp_path) == ["ds_config.json"]
+
+
+def _gone(process: int) -> bool:
+    """Has it ended, even where nobody has asked for its exit code yet?"""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[-1].split()[0] == "Z"
     except OSError:
