@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from dslint.document import Document
@@ -66,6 +65,6 @@ class Workspace:
         report = check_document(document, setup.project, input_format=self.input_format, extra_rules=setup.settings.extra_rules)
         if report is None:
             return None
-        return replace(
-            report, diagnostics=tuple(wanted(report.diagnostics, self.select, (*self.ignore, *setup.settings.ignores(document.file))))
+        return report._replace(
+            diagnostics=tuple(wanted(report.diagnostics, self.select, (*self.ignore, *setup.settings.ignores(document.file))))
         )

@@ -354,32 +354,17 @@ def check() -> list[str]:
     version = installed_version("deepspeed")
     schema = Schema.load("deepspeed").at(version)
     differences = disagreements(schema, run_tool(None, READS))
-    for name, block in run_dump(None).items():
+    for name, fresh in with_hand_read(merge({version: run_dump(None)})).items():
         recorded = schema.block(name)
-        hand = with_hand_read({name: block})[name]
-        differences += [f"{name}: {key} is not in the schema" for key in hand["keys"].keys() - recorded.keys.keys() - recorded.gone.keys()]
-        differences += [f"{name}: {key} is in the schema only" for key in recorded.keys.keys() - hand["keys"].keys()]
-        for key, facts in hand["keys"].items():
-            if key not in recorded.keys:
-                continue
-            expected = key_info(facts, version)
-            for fact in (
-                "type",
-                "coerce",
-                "default",
-                "minimum",
-                "exclusive_minimum",
-                "maximum",
-                "exclusive_maximum",
-                "enum",
-                "aliases",
-                "block",
-                "auto",
-            ):
-                if getattr(expected, fact) != getattr(recorded.keys[key], fact):
-                    differences.append(
-                        f"{name}.{key}: {fact} is {getattr(expected, fact)!r}, the schema says {getattr(recorded.keys[key], fact)!r}"
-                    )
+        live = {key: info for key, info in extracted(fresh, version).items()}
+        differences += [f"{name}: {key} is not in the schema" for key in live.keys() - recorded.keys.keys()]
+        differences += [f"{name}: {key} is in the schema only" for key in recorded.keys.keys() - live.keys()]
+        for key in sorted(live.keys() & recorded.keys.keys()):
+            differences += [
+                f"{name}.{key}: {fact} is {now!r}, the schema says {then!r}"
+                for fact in COMPARED
+                if (now := getattr(live[key], fact)) != (then := getattr(recorded.keys[key], fact))
+            ]
     return differences
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from dslint.checks.registry import check
 from dslint.document import Change
@@ -19,8 +19,7 @@ SPLITTERS = ("sequence_parallel_size", "tensor_parallel.autotp_size", "pipeline.
 MAXIMUM_LISTED = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """The three numbers as the engine gets them; None where it (or the HF integration) works one out from the others."""
 
     total: int

@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple
 
@@ -18,8 +17,7 @@ from dslint.document.load import load
 from dslint.document.tree import Document, Entry, Mapping, Node, Path, Scalar, to_python
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One operation on the tree. ``set`` needs ``value``; ``rename`` (same block) and ``move`` need ``to``, an absolute path."""
 
     kind: Literal["set", "delete", "rename", "move"]

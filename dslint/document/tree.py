@@ -62,8 +62,7 @@ class Mapping:
 Node: TypeAlias = Scalar | Sequence | Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What a loader has to say of a text: ``code`` and ``name`` are those of a PA diagnostic."""
 
     code: str

@@ -8,10 +8,10 @@ wrong type is MISSING: it satisfies no comparison in either polarity, so ``not``
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
-from dslint.schema.missing import MISSING
+from dslint.engine.functions import PATH_FUNCTIONS, VALUE_FUNCTIONS
 
 MAXIMUM_LENGTH = 2000
 
@@ -19,78 +19,6 @@ MAXIMUM_LENGTH = 2000
 class ConditionError(ValueError):
     """A condition that is not in the language; the message says which part."""
 
-
-def no(value: Any) -> bool:
-    """A bare value negated: present, and false."""
-    return value is not MISSING and not value
-
-
-def isin(value: Any, choices: Any) -> bool:
-    return value is not MISSING and choices is not MISSING and value in choices
-
-
-def notin(value: Any, choices: Any) -> bool:
-    return value is not MISSING and choices is not MISSING and value not in choices
-
-
-def item(value: Any, index: int) -> Any:
-    return value[index] if isinstance(value, (list, tuple, str)) and -len(value) <= index < len(value) else MISSING
-
-
-def divided(left: Any, right: Any, sign: str) -> Any:
-    """``left / right``, ``//`` or ``%``; MISSING where the divisor is zero."""
-    if left is MISSING or right is MISSING or right == 0:
-        return MISSING
-    return left / right if sign == "/" else left // right if sign == "//" else left % right
-
-
-def _known(function: Any) -> Any:
-    def call(*values: Any) -> Any:
-        return MISSING if any(value is MISSING for value in values) else function(*values)
-
-    return call
-
-
-def _sized(value: Any) -> Any:
-    return len(value) if isinstance(value, (str, list, dict, tuple)) else MISSING
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, (int, float)) and value == value and abs(value) != float("inf") else MISSING
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-# functions of values; the type tests also accept MISSING, which has no type
-VALUE_FUNCTIONS: dict[str, Any] = {
-    "len": _known(_sized),
-    "min": _known(min),
-    "max": _known(max),
-    "abs": _known(abs),
-    "int": _known(_whole),
-    "lower": _known(lambda value: value.lower() if isinstance(value, str) else MISSING),
-    "startswith": _known(lambda value, start: isinstance(value, str) and value.startswith(start)),
-    "endswith": _known(lambda value, end: isinstance(value, str) and value.endswith(end)),
-    "is_int": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "is_number": _number,
-    "is_string": lambda value: isinstance(value, str),
-    "is_list": lambda value: isinstance(value, list),
-    "is_object": lambda value: isinstance(value, dict),
-    "is_bool": lambda value: isinstance(value, bool),
-}
-# functions of a path, answered by the view
-PATH_FUNCTIONS = ("written", "absent", "auto", "raw", "on", "off", "keys")
-HELPERS: dict[str, Any] = {
-    "MISSING": MISSING,
-    "no": no,
-    "isin": isin,
-    "notin": notin,
-    "item": item,
-    "divided": divided,
-    **{f"f_{name}": function for name, function in VALUE_FUNCTIONS.items()},
-}
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Eq: ("==", "!="),
@@ -104,20 +32,24 @@ _ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mu
 _DIVISIONS: dict[type[ast.operator], str] = {ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """``code``: Python source of an expression over ``v`` (the view), ``g`` (its get) and ``it``. ``paths``, ``facts``: what it asks for."""
+class Compiled(NamedTuple):
+    """``code``: Python source of an expression over ``v`` (the view), ``g`` (its get) and ``it``. ``paths``, ``facts``: what it asks for.
+
+    ``needs``: blocks that must be written for a condition to hold.
+    """
 
     code: str
     paths: tuple[str, ...]
     facts: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
 
 def compile_condition(text: str) -> Compiled:
     """A condition (true or false). Raises ConditionError."""
     translator = _Translator()
-    code = translator.truth(_parse(text), negated=False)
-    return Compiled(code, tuple(translator.paths), tuple(translator.facts))
+    parsed = _parse(text)
+    code = translator.truth(parsed, negated=False)
+    return Compiled(code, tuple(translator.paths), tuple(translator.facts), tuple(sorted(_needs(parsed, negated=False))))
 
 
 def compile_value(text: str) -> Compiled:
@@ -134,6 +66,37 @@ def _parse(text: str) -> ast.expr:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ConditionError(f"{text!r} is no expression: {error}") from None
+
+
+def _needs(node: ast.expr, negated: bool) -> frozenset[str]:
+    """The blocks without which the condition cannot hold, since a value in a block that is not written is MISSING."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _needs(node.operand, not negated)
+    if isinstance(node, ast.BoolOp):
+        parts = [_needs(part, negated) for part in node.values]
+        both = isinstance(node.op, ast.And) is not negated
+        return frozenset().union(*parts) if both else frozenset(parts[0]).intersection(*parts[1:])
+    if isinstance(node, ast.Compare):
+        links = [frozenset().union(_value_needs(left), _value_needs(right)) for left, right in pairwise([node.left, *node.comparators])]
+        return frozenset(links[0]).intersection(*links[1:]) if negated else frozenset().union(*links)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return frozenset() if negated or node.func.id in ("off", "absent") else _value_needs(node)
+    return _value_needs(node)
+
+
+def _value_needs(node: ast.expr) -> frozenset[str]:
+    """The blocks without which the value is MISSING."""
+    if isinstance(node, ast.Call):
+        return frozenset().union(*(_value_needs(part) for part in node.args))
+    if isinstance(node, ast.BinOp):
+        return _value_needs(node.left) | _value_needs(node.right)
+    if isinstance(node, (ast.UnaryOp, ast.Subscript)):
+        return _value_needs(node.operand if isinstance(node, ast.UnaryOp) else node.value)
+    path = dotted(node)
+    if path is None or path.split(".")[0] in ("facts", "env", "it"):
+        return frozenset()
+    parent = path.rpartition(".")[0]
+    return frozenset({parent}) if parent else frozenset()
 
 
 class _Translator:

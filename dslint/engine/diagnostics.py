@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dslint.document import Change, Document, Path, Span
 
@@ -12,8 +11,7 @@ Safety: TypeAlias = Literal["safe", "unsafe"]
 RANK: dict[str, int] = {"info": 0, "warning": 1, "error": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A repair: ``safe`` when the engine would have done the same or it is plainly intended. Its changes are applied together or not at all."""
 
     title: str
@@ -21,15 +19,13 @@ class Fix:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     document: Document
     span: Span
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding at one place of one document; ``path`` is absolute in it (mount included)."""
 
     document: Document
@@ -45,8 +41,7 @@ class Diagnostic:
     fixes: tuple[Fix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that needed a fact nobody gave."""
 
     code: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dslint.document import Document, load
 from dslint.document.edits import splice
@@ -12,14 +12,12 @@ from dslint.engine.diagnostics import Diagnostic, Fix
 MAXIMUM_ROUNDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     diagnostic: Diagnostic
     fix: Fix
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """The document after all repairs, and what was repaired, in order."""
 
     document: Document

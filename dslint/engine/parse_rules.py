@@ -40,7 +40,7 @@ class RuleError(ValueError):
 
 
 RULES_HEADER = """# Made from rules/ by dslint.engine.parse_rules. Do not edit.
-from dslint.engine.conditions import HELPERS
+from dslint.engine.functions import HELPERS
 from dslint.engine.rules import FixTemplate, Rule
 globals().update(HELPERS)
 """
@@ -106,6 +106,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     ident = raw["id"]
     functions = ""
     facts: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     fields = [
         f"{ident!r}",
         f"{raw['name']!r}",
@@ -117,7 +118,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
         if "when" in raw:
             compiled = compile_condition(str(raw["when"]))
             functions += _function(f"when_{ident}", compiled)
-            facts = compiled.facts
+            facts, needs = compiled.facts, compiled.needs
             fields.append(f"when=when_{ident}")
         fixes, fix_functions = _fixes(ident, _listed(raw.get("fixes")), where)
         versions = tuple((name, parse_range(str(text))) for name, text in (raw.get("versions") or {}).items())
@@ -127,7 +128,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     each = tuple(tuple(split_pattern(pattern)) for pattern in _listed(raw.get("each")))
     at = tuple(_listed(raw.get("at"))) or ("it",)
     fields += [f"at={at!r}", f"versions={versions!r}", f"context={raw.get('context')!r}", f"check={raw.get('check')!r}"]
-    fields += [f"each={each!r}", f"facts={facts!r}", f"fixes=({fixes})"]
+    fields += [f"each={each!r}", f"facts={facts!r}", f"needs={needs!r}", f"fixes=({fixes})"]
     return f"{functions}\x00    Rule({', '.join(fields)}),\n"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dslint.engine.facts import Facts
 from dslint.formats.base import Context
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A framework's version and where it was learnt from, such as ``--target`` or ``newest known``."""
 
     version: str

@@ -13,7 +13,7 @@ from typing import Any
 from dslint.engine.rules import Rule, RuleText
 from dslint.schema.data import data_path
 
-COMPILER_FILES = ("conditions.py", "parse_rules.py", "rules.py")
+COMPILER_FILES = ("conditions.py", "functions.py", "parse_rules.py", "rules.py")
 _user_texts: dict[str, RuleText] = {}
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dslint.engine.diagnostics import Safety, Severity
 from dslint.engine.versions import Bound
@@ -14,8 +13,7 @@ Condition: TypeAlias = Callable[[Any, Any, Any], bool]
 Computed: TypeAlias = Callable[[Any, Any, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FixTemplate:
+class FixTemplate(NamedTuple):
     """A repair before its paths and values are known. ``it`` as a path is the place that ``each`` found; a callable value is computed."""
 
     title: str
@@ -26,9 +24,11 @@ class FixTemplate:
     move: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. ``at``: the places it points to, the first that is written wins. ``facts``: those its condition asks for."""
+class Rule(NamedTuple):
+    """One rule. ``at``: the places it points to, the first that is written wins. ``facts``: those its condition asks for.
+
+    ``needs``: blocks that must be written for it to fire.
+    """
 
     id: str
     name: str
@@ -42,11 +42,11 @@ class Rule:
     check: str | None = None
     each: tuple[tuple[str, str], ...] = ()
     facts: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(NamedTuple):
     """What a rule says beside its message: needed when it fires or is asked for. ``bad`` and ``good`` are its examples, its tests."""
 
     why: str

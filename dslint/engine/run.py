@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dslint.document import Change, Document, Mapping, Path, Scalar
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
@@ -29,8 +28,7 @@ ONLY_IN: dict[Context, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What was found in one document. ``format`` is None only where nothing could be parsed and no name told the format."""
 
     document: Document
@@ -67,7 +65,10 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
     found: list[Diagnostic] = []
     skipped: list[Skipped] = []
+    written = resolved.places
     for rule in _applicable(form.name, context, tuple(versions.items()), extra):
+        if not all(block in written for block in rule.needs):
+            continue
         fired = [_diagnostic(rule, finding, place, view) for finding, place in _findings(rule, view)]
         found += fired
         if view.asked:

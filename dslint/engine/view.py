@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from dslint.document import Document, Node, Path, Scalar, to_python
 from dslint.document import Mapping as MappingNode
@@ -19,19 +18,17 @@ from dslint.schema.resolve import Resolved
 UNDEFINED = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What a check yields. ``at``: canonical path. ``values``: more names for the message. The rest replaces the rule's own."""
 
     at: str
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = {}
     message: str | None = None
     severity: Severity | None = None
     fixes: tuple[Fix, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """``it`` of a rule with ``each``: a written key. ``value`` is resolved."""
 
     path: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dslint.document import Document
 from dslint.schema.resolve import Resolved
@@ -12,8 +11,7 @@ from dslint.schema.resolve import Resolved
 Context: TypeAlias = Literal["native", "hf"]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """``framework``: whose schema its keys follow. ``companions``: frameworks whose version is worth showing beside it.
 
     ``recognises``: is this document one? ``readable``: has its root the form that the framework wants? ``context``: what the

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dslint.schema.lookup import KeyInfo
 
@@ -11,8 +10,7 @@ TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """``value`` when ``ok``; else ``kind`` of failure and what was ``expected``, in words."""
 
     ok: bool

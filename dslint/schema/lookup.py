@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dslint.schema.data import data_path
 
 
-@dataclass(frozen=True, slots=True)
-class ByType:
+class ByType(NamedTuple):
     """A block that depends on a sibling key: ``blocks`` by the value of ``key``, lower-cased unless ``exact``."""
 
     key: str
@@ -20,14 +19,12 @@ class ByType:
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Deprecated:
+class Deprecated(NamedTuple):
     replacement: str | None = None
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyInfo:
+class KeyInfo(NamedTuple):
     """What a version knows of one key; the fields are described in docs/schema.md."""
 
     type: tuple[str, ...] = ()
@@ -56,11 +53,10 @@ class KeyInfo:
     source: str = ""
 
 
-NAMES = frozenset(field.name for field in fields(KeyInfo))
+NAMES = frozenset(KeyInfo._fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from dslint.document import Mapping, Node, Path, Scalar, to_python
 from dslint.schema.coerce import coerce
@@ -14,8 +14,7 @@ from dslint.schema.missing import MISSING
 IssueKind: TypeAlias = Literal["unknown", "type", "bound", "enum", "auto", "removed", "deprecated", "required"]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A key as it is written: its path in the document, its value, and what the schema knows of it (None: unknown)."""
 
     path: Path
@@ -23,8 +22,7 @@ class Written:
     info: KeyInfo | None
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     """Something that the schema alone can say. ``canonical``: the dotted path; ``block``: the one that holds the key."""
 
     kind: IssueKind

@@ -120,9 +120,7 @@ def test_strict_json_is_read_as_json_reads_it(tree: dict[str, Any], indent: int 
     assert to_python(document.root) == tree
 
 
-pieces = st.sampled_from(
-    [*"{}[]:,#'\"\n ", '"a"', "b", "1", "true", "null", "-2.5e3", "//x\n", "/*x*/", "'''", "\\", "text", "True", "\t"]
-)
+pieces = st.sampled_from([*"{}[]:,#'\"\n ", '"a"', "b", "1", "true", "null", "-2.5e3", "//x\n", "/*x*/", "'''", "\\", "text", "True", "\t"])
 
 
 @given(st.lists(pieces, max_size=14).map("".join))

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dslint.engine.conditions import HELPERS, MAXIMUM_LENGTH, ConditionError, compile_condition, compile_value
+from dslint.engine.conditions import MAXIMUM_LENGTH, ConditionError, compile_condition, compile_value
+from dslint.engine.functions import HELPERS
 from dslint.schema.missing import MISSING
 
 
@@ -143,3 +144,30 @@ def test_paths_and_facts_are_known() -> None:
 def test_a_computed_value() -> None:
     view = Values({"micro": 2, "facts.world_size": 8})
     assert eval(compile_value("micro * facts.world_size").code, dict(HELPERS), {"v": view, "g": view.get, "it": None}) == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        ("a.b < 1 and on(c.d)", ("a", "c")),
+        ("a.b < 1 or a.c < 1", ("a",)),
+        ("a.b < 1 or c.d < 1", ()),
+        ("not (a.b < 1 or c.d < 1)", ("a", "c")),
+        ("not on(a.b)", ()),
+        ("off(a.b) and x > 1", ()),
+        ("absent(a.b) and written(c.d)", ("c",)),
+        ("not is_string(a.b)", ()),
+        ("is_string(a.b.c)", ("a.b",)),
+        ("a.b * facts.world_size > c.d", ("a", "c")),
+        ("not (1 < a.b < c.d)", ("a",)),
+    ],
+)
+def test_the_blocks_that_a_condition_needs(text: str, needs: tuple[str, ...]) -> None:
+    assert compile_condition(text).needs == needs
+
+
+@given(conditions, numbers, numbers, numbers, st.sets(st.sampled_from(["a", "b", "c.d"])))
+def test_without_a_needed_block_it_does_not_hold(text: str, a: int, b: int, d: int, present: set[str]) -> None:
+    values = {name.replace(".", "__"): value for name, value in {"a": a, "b": b, "c.d": d}.items() if name in present}
+    if "c" in compile_condition(text).needs and "c.d" not in present:
+        assert not holds(text, **values)
