@@ -348,23 +348,26 @@ def check() -> list[str]:
     sys.path.insert(0, str(ROOT))
     from importlib.metadata import version as installed_version
 
-    from dslint.schema.lookup import Schema, key_info
+    from dslint.schema.lookup import NAMES, Schema, VersionedSchema
     from tools.deepspeed_reads import disagreements
 
     version = installed_version("deepspeed")
     schema = Schema.load("deepspeed").at(version)
+    blocks = with_hand_read(merge({version: run_dump(None)}))
+    fresh = VersionedSchema("deepspeed", version, "config", blocks)
+    compared = NAMES - {"since", "removed"}
     differences = disagreements(schema, run_tool(None, READS))
-    for name, fresh in with_hand_read(merge({version: run_dump(None)})).items():
-        recorded = schema.block(name)
-        live = {key: info for key, info in extracted(fresh, version).items()}
-        differences += [f"{name}: {key} is not in the schema" for key in live.keys() - recorded.keys.keys()]
-        differences += [f"{name}: {key} is in the schema only" for key in recorded.keys.keys() - live.keys()]
-        for key in sorted(live.keys() & recorded.keys.keys()):
-            differences += [
-                f"{name}.{key}: {fact} is {now!r}, the schema says {then!r}"
-                for fact in COMPARED
-                if (now := getattr(live[key], fact)) != (then := getattr(recorded.keys[key], fact))
-            ]
+    for name in blocks:
+        now, then = fresh.block(name), schema.block(name)
+        differences += [f"{name}: unknown keys are {now.unknown}, the schema says {then.unknown}"] if now.unknown != then.unknown else []
+        differences += [f"{name}: {key} is not in the schema" for key in now.keys.keys() - then.keys.keys()]
+        differences += [f"{name}: {key} is in the schema only" for key in then.keys.keys() - now.keys.keys()]
+        differences += [
+            f"{name}.{key}: {fact} is {ours!r}, the schema says {theirs!r}"
+            for key in now.keys.keys() & then.keys.keys()
+            for fact in compared
+            if (ours := getattr(now.keys[key], fact)) != (theirs := getattr(then.keys[key], fact))
+        ]
     return differences
 
 

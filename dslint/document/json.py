@@ -16,6 +16,8 @@ from dslint.document.tree import Document, Entry, Mapping, Node, Path, Problem, 
 WHITE = re.compile(r"[ \t\n\r]*")
 LINE_REST = re.compile(r"[^\n\r]*")
 PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
+PLAIN_MEMBER = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t]*:[ \t]*(?=[^ \t\r\n#/])')
+PLAIN_COMMA = re.compile(r'[ \t]*,[ \t\r\n]*(?=")')
 CHUNK = {quote: re.compile(rf"[^{quote}\\\x00-\x1f]*") for quote in "\"'"}
 ENDED = r"[ \t]*(?=[,\]}#\n\r]|//|/\*|\Z)"
 LITERAL = re.compile(r"(true|false|null)" + ENDED)
@@ -93,18 +95,19 @@ class _Scanner:
                 return Mapping(Span(opening, entries[-1].value.span.end), entries), here
             if here >= len(text):
                 self.stop_open(opening, "{")
-            name, key = self.key(here)
-            here = self.skip(key.end)
-            if text[here : here + 1] != ":":
-                self.stop(here, f"a colon was expected after the key {name!r}" if here < len(text) else "the text ends after a key")
+            if plain := PLAIN_MEMBER.match(text, here):
+                name, key, here = plain.group(1), Span(here, plain.end(1) + 1), plain.end()
+            else:
+                name, key, here = self.member(here)
             if name in seen:
                 self.duplicate(name, seen[name], key)
             seen[name] = key
             path.append(name)
-            value, here = self.value(self.skip(here + 1))
+            value, here = self.value(here)
             path.pop()
             entries.append(Entry(name, key, value))
-            here = self.separator(here, "}" if braces else "", opening)
+            comma = PLAIN_COMMA.match(text, here)
+            here = comma.end() if comma else self.separator(here, "}" if braces else "")
         return Mapping(Span(opening, here + 1), entries), here + 1
 
     def elements(self, opening: int) -> tuple[Sequence, int]:
@@ -117,10 +120,18 @@ class _Scanner:
             value, here = self.value(here)
             self.path.pop()
             items.append(value)
-            here = self.separator(here, "]", opening)
+            here = self.separator(here, "]")
         return Sequence(Span(opening, here + 1), items), here + 1
 
-    def separator(self, end: int, closing: str, opening: int) -> int:
+    def member(self, start: int) -> tuple[str, Span, int]:
+        """A key however it is written, and the start of its value."""
+        name, key = self.key(start)
+        here = self.skip(key.end)
+        if self.text[here : here + 1] != ":":
+            self.stop(here, f"a colon was expected after the key {name!r}" if here < len(self.text) else "the text ends after a key")
+        return name, key, self.skip(here + 1)
+
+    def separator(self, end: int, closing: str) -> int:
         """The start of the next member, or of the closing mark, after a value that ended at ``end``."""
         here = self.skip(end)
         mark = self.text[here : here + 1]

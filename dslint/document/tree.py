@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -94,11 +95,7 @@ class Document:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        for number, character in enumerate(self.text):
-            if character == "\n":
-                starts.append(number + 1)
-        return starts
+        return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Line and column (both from 1, the column in code points) of a code point offset."""

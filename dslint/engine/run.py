@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dslint.document import Change, Document, Mapping, Path, Scalar
@@ -65,12 +66,11 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
     found: list[Diagnostic] = []
     skipped: list[Skipped] = []
-    written = resolved.places
-    for rule in _applicable(form.name, context, tuple(versions.items()), extra):
-        if not all(block in written for block in rule.needs):
-            continue
-        fired = [_diagnostic(rule, finding, place, view) for finding, place in _findings(rule, view)]
-        found += fired
+    by_block = _applicable(form.name, context, tuple(versions.items()), extra)
+    for rule in chain.from_iterable(by_block.get(block, ()) for block in resolved.blocks):
+        fired = _findings(rule, view)
+        if fired:
+            found += [_diagnostic(rule, finding, place, view) for finding, place in fired]
         if view.asked:
             if not fired and any(view.written(path) for path in rule.at):
                 skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
@@ -82,16 +82,18 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
 
 
 @lru_cache(maxsize=64)
-def _applicable(form: str, context: Context | None, versions: tuple[tuple[str, Version], ...], extra: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules that speak of this format, context and these versions."""
+def _applicable(
+    form: str, context: Context | None, versions: tuple[tuple[str, Version], ...], extra: tuple[Rule, ...]
+) -> dict[str, list[Rule]]:
+    """The rules that speak of this format, context and these versions, each under one block without which it cannot fire ("" is the root)."""
     known = dict(versions)
-    return tuple(
-        rule
-        for rule in (*all_rules(), *extra)
-        if form in rule.formats
-        and not (rule.context and context and rule.context != context)
-        and all(name not in known or within(known[name], bounds) for name, bounds in rule.versions)
-    )
+    by_block: dict[str, list[Rule]] = {}
+    for rule in (*all_rules(), *extra):
+        if form not in rule.formats or (rule.context and context and rule.context != context):
+            continue
+        if all(name not in known or within(known[name], bounds) for name, bounds in rule.versions):
+            by_block.setdefault(max(rule.needs, key=len, default=""), []).append(rule)
+    return by_block
 
 
 def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
@@ -100,13 +102,18 @@ def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
     return any(rule.path == generic.path and RANK[rule.severity] >= least for rule in found)
 
 
-def _findings(rule: Rule, view: View) -> Iterable[tuple[Finding, Place | None]]:
+@cache
+def _check_named(name: str) -> Callable[[View], Iterator[Finding]]:
+    from dslint.checks import CHECKS
+
+    return CHECKS[name]
+
+
+def _findings(rule: Rule, view: View) -> Sequence[tuple[Finding, Place | None]]:
     when = rule.when
     if when is None:
-        from dslint.checks import CHECKS
-
         assert rule.check is not None
-        return [(finding, None) for finding in CHECKS[rule.check](view)]
+        return [(finding, None) for finding in _check_named(rule.check)(view)]
     if not rule.each:
         return [(Finding(_first_written(rule, view)), None)] if when(view, view.get, None) else ()
     return [

@@ -62,10 +62,10 @@ def _plain(name: str) -> str:
 def _by_distance(name: str, known: list[str]) -> str | None:
     """Within one edit for every four characters, at most three; never for names of fewer than four."""
     limit = min(3, len(name) // 4)
-    best, found, tie = limit + 1, None, False
+    best, found, tie, letters = limit + 1, None, False, set(name)
     for candidate in known:
         lowered = candidate.lower()
-        if limit < 1 or abs(len(lowered) - len(name)) > limit:
+        if limit < 1 or abs(len(lowered) - len(name)) > limit or len(letters - set(lowered)) > limit:
             continue
         if _other_word(name, lowered):
             continue
