@@ -52,12 +52,12 @@ class Mapping:
 
     span: Span
     entries: list[Entry]
+    _by_name: dict[str, Entry] | None = None
 
     def get(self, name: str) -> Entry | None:
-        for entry in reversed(self.entries):
-            if entry.name == name:
-                return entry
-        return None
+        if self._by_name is None:
+            self._by_name = {entry.name: entry for entry in self.entries}
+        return self._by_name.get(name)
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping

@@ -10,6 +10,8 @@ from dslint.document.edits import splice
 from dslint.engine.diagnostics import Diagnostic, Fix
 
 MAXIMUM_ROUNDS = 10
+# every repair reads the text again; past this many code points the rest of a huge file's repairs is left for another run
+MAXIMUM_REREAD = 20_000_000
 
 
 class Applied(NamedTuple):
@@ -30,7 +32,7 @@ def fix(document: Document, diagnose: Callable[[Document], Iterable[Diagnostic]]
     In a round, of fixes that touch one place the first wins; of a finding's alternatives the first that is allowed. Infos are left as they are.
     """
     applied: list[Applied] = []
-    for _ in range(MAXIMUM_ROUNDS):
+    for _ in range(MAXIMUM_ROUNDS if len(document.text) < MAXIMUM_REREAD // 100 else 1):
         document, done = _round(document, diagnose(document), unsafe)
         if not done:
             break
@@ -43,6 +45,8 @@ def _round(document: Document, diagnostics: Iterable[Diagnostic], unsafe: bool) 
     done: list[Applied] = []
     current = document
     for diagnostic in diagnostics:
+        if len(done) * len(document.text) > MAXIMUM_REREAD:
+            break
         chosen = next((fix for fix in diagnostic.fixes if unsafe or fix.safety == "safe"), None)
         if chosen is None or diagnostic.severity == "info":
             continue

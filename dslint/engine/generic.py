@@ -31,16 +31,27 @@ CODES: dict[str, tuple[str, str]] = {
     "SC009": ("deprecated-key", "The key still works in the target version, under an older name or with a warning."),
     "SC010": ("future-key", "The key came with a later version than the target."),
     "SC011": ("auto-without-meaning", 'Nothing fills in "auto" at this key.'),
+    "SC013": ("more-findings", "A file with this many wrong keys is no config of this framework; the rest is not listed."),
     "SC012": ("required-key", "The engine cannot do without this key."),
 }
 NAME_CODES = frozenset({"SC001", "SC002", "SC003", "SC004", "SC009", "SC011"})
+MAXIMUM_ISSUES = 500
 COMMENT_MARKS = ("_", "//", "#")
 
 
 def schema_diagnostics(view: View) -> Iterator[Diagnostic]:
     """The findings of a config that its schema makes without a rule."""
-    for issue in view.resolved.issues:
+    issues = view.resolved.issues
+    for issue in issues[:MAXIMUM_ISSUES]:
         yield from SPEAKERS[issue.kind](view, issue)
+    if len(issues) > MAXIMUM_ISSUES:
+        yield from _say(
+            view,
+            issues[MAXIMUM_ISSUES],
+            "SC013",
+            "error",
+            f"{len(issues) - MAXIMUM_ISSUES} more keys of this file are wrong and not listed",
+        )
 
 
 def _say(

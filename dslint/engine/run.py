@@ -8,9 +8,9 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dslint.document import Change, Document, Mapping, Path, Scalar
+from dslint.document import Change, Document, Mapping, Path, Scalar, to_python
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
-from dslint.engine.generic import NAME_CODES, schema_diagnostics
+from dslint.engine.generic import CODES, NAME_CODES, schema_diagnostics
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
@@ -51,9 +51,13 @@ def check(document: Document, project: Project, *, input_format: str | None = No
     loading = tuple(_problem_diagnostics(document))
     if name is None and not (loading and document.root is None):
         return None
-    if name is None or document.root is None or not (form := FORMATS[name]).readable(document):
+    if name is None or document.root is None:
         return Report(document, name, project.context, (), None, {}, (), loading)
-    return _check_config(document, form, project, loading, extra_rules)
+    if not isinstance(document.root, Mapping):
+        message = f"a {name} config is an object {{ }}, not {_shown(to_python(document.root))}"
+        no_object = Diagnostic(document, "SC005", CODES["SC005"][0], "error", (), document.root.span, message, CODES["SC005"][1])
+        return Report(document, name, project.context, (), None, {}, (), (*loading, no_object))
+    return _check_config(document, FORMATS[name], project, loading, extra_rules)
 
 
 def _check_config(document: Document, form: Format, project: Project, loading: tuple[Diagnostic, ...], extra: tuple[Rule, ...]) -> Report:
@@ -152,7 +156,8 @@ def _filled(message: str, finding: Finding, place: Place | None, view: View) -> 
     def value(match: re.Match[str]) -> str:
         name = match.group(1)
         if name in finding.values:
-            return _shown(finding.values[name])
+            given = finding.values[name]
+            return given if isinstance(given, str) else _shown(given)
         if place is not None and name.startswith("it."):
             return _shown(view.raw(place.path) if name == "it.value" else getattr(place, name[3:]))
         if name.startswith("facts."):

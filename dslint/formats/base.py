@@ -14,13 +14,11 @@ Context: TypeAlias = Literal["native", "hf"]
 class Format(NamedTuple):
     """``framework``: whose schema its keys follow. ``companions``: frameworks whose version is worth showing beside it.
 
-    ``recognises``: is this document one? ``readable``: has its root the form that the framework wants? ``context``: what the
-    content tells of the reader of the file.
+    ``recognises``: is this document one? ``context``: what the content tells of the reader of the file.
     """
 
     name: str
     framework: str
     companions: tuple[str, ...]
     recognises: Callable[[Document, Context | None], bool]
-    readable: Callable[[Document], bool]
     context: Callable[[Resolved], Context | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple
 
 from dslint.schema.lookup import KeyInfo
@@ -62,12 +63,21 @@ def _typed(info: KeyInfo, value: Any) -> Any:
             return value
     if not info.coerce.startswith("pydantic"):
         return NOT_COERCED
-    for kind in info.type:
-        if (held := _made(kind, value, info.coerce)) is not NOT_COERCED:
-            return held
-        if kind == "integer" and info.coerce == "pydantic1" and isinstance(value, float) and abs(value) < 1e300:
-            return int(value)
-    return NOT_COERCED
+    if info.coerce == "pydantic1" and info.enum is not None:
+        return next((choice for choice in info.enum if choice == value), NOT_COERCED)
+    make = _made_by_v1 if info.coerce == "pydantic1" else _made
+    return next((held for kind in info.type if (held := make(kind, value, info.coerce)) is not NOT_COERCED), NOT_COERCED)
+
+
+def _made_by_v1(kind: str, value: Any, coercion: str) -> Any:
+    """pydantic 1: floats lose their fraction, what Python's int() refuses is refused, and plain values become strings."""
+    if kind == "string" and isinstance(value, (int, float)):
+        return str(value)
+    if kind == "integer" and isinstance(value, float) and math.isfinite(value):
+        return int(value)
+    if kind == "integer" and isinstance(value, str) and "." in value:
+        return NOT_COERCED
+    return _made(kind, value, coercion)
 
 
 def _is(kind: str, value: Any) -> bool:

@@ -47,7 +47,6 @@ class KeyInfo(NamedTuple):
     since: str | None = None
     removed: str | None = None
     removed_effect: str | None = None
-    ignored: bool = False
     tolerant: bool = False
     casefold: bool = False
     source: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 # what people write at the top level of a DeepSpeed config, from sibling frameworks, older releases and habit
 SIBLINGS: dict[str, str] = {
@@ -18,6 +19,9 @@ SIBLINGS: dict[str, str] = {
     "clip_grad": "gradient_clipping",
     "grad_clip": "gradient_clipping",
     "gradient_clip_val": "gradient_clipping",
+    "gradient_clip": "gradient_clipping",
+    "clip_gradient": "gradient_clipping",
+    "clip_gradients": "gradient_clipping",
     "per_device_train_batch_size": "train_micro_batch_size_per_gpu",
     "micro_batch_size": "train_micro_batch_size_per_gpu",
     "global_batch_size": "train_batch_size",
@@ -26,11 +30,22 @@ SIBLINGS: dict[str, str] = {
     "grad_accum_steps": "gradient_accumulation_steps",
     "zero": "zero_optimization",
     "zero_config": "zero_optimization",
+    "zero_opt": "zero_optimization",
+    "zero_optimizer": "zero_optimization",
     "zero_stage": "stage",
     "cpu_offload_params": "offload_param",
     "use_pin_memory": "pin_memory",
     "swap_path": "nvme_path",
+    "zero3_save_16bit_model": "stage3_gather_16bit_weights_on_model_save",
+    "learning_rate": "lr",
+    "epsilon": "eps",
+    "adam_epsilon": "eps",
+    "wd": "weight_decay",
+    "num_training_steps": "total_num_steps",
+    "total_steps": "total_num_steps",
 }
+# one spelling for the words that people shorten
+LONG = {"param": "parameter", "grad": "gradient", "accum": "accumulation", "ckpt": "checkpoint", "mem": "memory", "optim": "optimizer"}
 # words of config keys that are near each other in letters only: no one is another one misspelt
 WORDS = frozenset(
     [
@@ -78,7 +93,9 @@ def _by_distance(name: str, known: list[str]) -> str | None:
 
 
 def _other_word(name: str, candidate: str) -> bool:
-    """Do they differ by one word for another, as min_loss_scale and max_loss_scale do?"""
+    """Do they differ by one word for another, as min_loss_scale and max_loss_scale do, or by a number, as beta1 and betas?"""
+    if not set(filter(str.isdigit, name)) <= set(candidate):
+        return True
     ours, theirs = name.split("_"), candidate.split("_")
     pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if one.rstrip("s") != other.rstrip("s")]
     return len(ours) == len(theirs) and any(one in WORDS and other in WORDS for one, other in pairs)
@@ -86,19 +103,26 @@ def _other_word(name: str, candidate: str) -> bool:
 
 def _by_tokens(name: str, known: list[str]) -> str | None:
     """The one candidate with the same words in another order, or that has all of at least two words, which are more than half of its own."""
-    words = set(name.split("_"))
+    words = _words(name)
     if len(words) < 2:
         return None
-    same = [candidate for candidate in known if set(candidate.lower().split("_")) == words]
+    same = [candidate for candidate in known if _words(candidate) == words]
     if len(same) == 1:
         return same[0]
-    wider = [candidate for candidate in known if words < set(candidate.lower().split("_"))]
+    wider = [candidate for candidate in known if words < _words(candidate)]
     ranked = sorted(
         (len(parts), not candidate.startswith(name), candidate)
         for candidate in wider
         if len(parts := candidate.split("_")) < 2 * len(words)
     )
     return ranked[0][2] if ranked and (len(ranked) == 1 or ranked[0][:2] < ranked[1][:2]) else None
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    """The words of a name, singular and in full."""
+    plain = (word.lower() if len(word) < 4 else word.lower().removesuffix("s") for word in name.split("_"))
+    return frozenset(LONG.get(word, word) for word in plain)
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:

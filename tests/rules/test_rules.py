@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dslint.checks import CHECKS
 from dslint.document import Document, load
 from dslint.document.edits import splice
 from dslint.engine.diagnostics import Diagnostic
@@ -79,3 +80,7 @@ def test_every_rule_has_both_kinds_of_examples_and_a_source(rule: Rule) -> None:
     assert text.good
     assert text.source
     assert text.why
+
+
+def test_every_check_is_registered_and_used() -> None:
+    assert {rule.check for rule in all_rules() if rule.check} == set(CHECKS)

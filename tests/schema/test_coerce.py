@@ -19,7 +19,8 @@ VALUES: list[Any] = [
     None, True, False, 0, 1, 2, 3, 4, -1, 0.0, 0.5, 1.0, 1.5, 3.0, 1e9, 5e8, 1e-10, "", "0", "1", "3", "-2", "3.0", "0.5", "1e3", " 4 ", "1_000",
     "true", "False", "yes", "off", "T", "none", "cpu", "nvme", "abc", [], [1], ["a"], {}, {"a": 1}, 10**12,
 ]  # fmt: skip
-RULED = {"compute_grad_norm"}  # a validator over two keys: a rule says it
+# a validator over two keys (a rule says it); compared as it is written before the model sees it
+RULED = {"compute_grad_norm", "autotp_size"}
 BLOCKS = [name for name in MODELS if name != "weight_quantization"]
 
 
@@ -68,3 +69,26 @@ def same(held: Any, mine: Any) -> bool:
     if isinstance(held, float) and isinstance(mine, (int, float)):
         return math.isclose(held, mine)
     return bool(held == mine or str(held) == str(mine) or (held is not None and mine is not None and type(held).__name__ == "dtype"))
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "value", "held"),
+    [
+        ("zero_optimization", "stage", 3.0, 3),
+        ("zero_optimization", "stage", True, 1),
+        ("zero_optimization", "stage", "3", None),
+        ("zero_optimization", "stage", 0.5, None),
+        ("zero_optimization", "reduce_bucket_size", 1.5, 1),
+        ("zero_optimization", "reduce_bucket_size", "3", 3),
+        ("zero_optimization", "reduce_bucket_size", "3.0", None),
+        ("zero_optimization", "overlap_comm", "yes", True),
+        ("tensorboard", "job_name", 3, "3"),
+        ("fp16", "loss_scale", "0", None),
+        ("bf16", "enabled", True, True),
+    ],
+)
+def test_what_0_14_5_made_of_values(block: str, key: str, value: Any, held: Any) -> None:
+    """pydantic 1 took the whole part of floats and wrote strings itself; fp16 and bf16 were read as they were written (seen on 0.14.5)."""
+    outcome = coerce(Schema.load("deepspeed").at("0.14.5").block(block).keys[key], value)
+    assert outcome.ok is (held is not None)
+    assert outcome.value == held

@@ -34,6 +34,19 @@ DEEPSPEED = Schema.load("deepspeed").at(Schema.load("deepspeed").newest)
         ("scheduler.params.WarmupLR", "warmup_steps", "warmup_num_steps"),
         ("optimizer.params.adam", "weight-decay", "weight_decay"),
         ("fp16", "loss_scale_windows", "loss_scale_window"),
+        ("config", "grad_accumulation_steps", "gradient_accumulation_steps"),
+        ("config", "zero_opt", "zero_optimization"),
+        ("config", "gradient_clip", "gradient_clipping"),
+        ("config", "train_batch_size_per_gpu", "train_micro_batch_size_per_gpu"),
+        ("zero_optimization", "stage3_max_live_params", "stage3_max_live_parameters"),
+        ("zero_optimization", "contiguous_grads", "contiguous_gradients"),
+        ("zero_optimization", "offload_params", "offload_param"),
+        ("zero_optimization", "gather_16bit_weights_on_save", "stage3_gather_16bit_weights_on_model_save"),
+        ("zero_optimization.offload_param", "pin_mem", "pin_memory"),
+        ("optimizer.params.adam", "learning_rate", "lr"),
+        ("optimizer.params.adam", "epsilon", "eps"),
+        ("scheduler.params.WarmupLR", "warmup_step", "warmup_num_steps"),
+        ("autotuning", "end_step", "end_profile_step"),
     ],
 )
 def test_what_was_plainly_meant(block: str, name: str, meant: str) -> None:
@@ -60,6 +73,24 @@ def test_what_was_plainly_meant(block: str, name: str, meant: str) -> None:
         ("fp16", "opt_level"),
         ("fp16", "fp16_scale_tolerance"),
         ("zero_optimization.offload_param", "fast_init"),
+        # other words, other numbers, or two as near
+        ("fp16", "max_loss_scale"),
+        ("fp16", "master_weights"),
+        ("optimizer", "dtype"),
+        ("optimizer.params.adam", "beta1"),
+        ("tensor_parallel", "autoep_size"),
+        ("tensor_parallel", "type"),
+        ("autotuning", "train_batch_size"),
+        ("autotuning", "profile_step"),
+        ("autotuning", "tp_size"),
+        ("zero_optimization", "pin_memory"),
+        ("zero_optimization", "bucket_size"),
+        ("scheduler.params.WarmupLR", "warmup_lr"),
+        ("config", "fp8"),
+        ("config", "bf32"),
+        ("config", "mixed_precision"),
+        ("config", "lr_scheduler_type"),
+        ("config", "min_batch_size"),
     ],
 )
 def test_what_resembles_nothing(block: str, name: str) -> None:
@@ -75,6 +106,11 @@ def test_what_resembles_nothing(block: str, name: str) -> None:
         ("enabled", "enabled", ()),
         ("gradient_clipping", "optimizer.params.gradient_clipping", ("gradient_clipping",)),
         ("nonsense", "nonsense", ()),
+        # what scripts and model configs write for themselves
+        ("hidden_size", "hidden_size", ()),
+        ("model_type", "model_type", ()),
+        ("num_workers", "num_workers", ()),
+        ("max_grad_norm", "fp16.max_grad_norm", ()),
     ],
 )
 def test_where_a_key_belongs(name: str, written: str, places: tuple[str, ...]) -> None:

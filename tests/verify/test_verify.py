@@ -242,13 +242,14 @@ def test_an_interrupt_ends_everything(tmp_path: Path, pool: Pool) -> None:
             [sys.executable, "-c", "from dslint.cli import main; main()", "verify", str(file)],
             env=environment,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         time.sleep(wait)
         below = jail.descendants(command.pid)
         command.send_signal(signal.SIGINT)
-        assert command.wait(20) in (130, 0)  # 0: it was quicker
+        said = command.communicate(timeout=20)[1]
+        assert command.returncode in (130, 0), said.decode()  # 0: it was quicker
         assert all(map(_gone, below))
         assert os.listdir(tmp_path) == ["ds_config.json"]
 

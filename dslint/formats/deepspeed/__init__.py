@@ -97,13 +97,9 @@ def recognises(document: Document, context: Context | None) -> bool:
     return bool(blocks) or "train_batch_size" in names or named or context is not None
 
 
-def readable(document: Document) -> bool:
-    return isinstance(document.root, Mapping)
-
-
 def context(resolved: Resolved) -> Context | None:
     """hf when any value is "auto" where DeepSpeed itself gives "auto" no meaning."""
     return "hf" if resolved.autos else None
 
 
-DEEPSPEED = Format("deepspeed", "deepspeed", ("transformers", "accelerate"), recognises, readable, context)
+DEEPSPEED = Format("deepspeed", "deepspeed", ("transformers", "accelerate"), recognises, context)
