@@ -151,7 +151,9 @@ def negative_optimizer_parameter(view: View) -> Iterator[Finding]:
     kind = view.get("optimizer.type")
     if not isinstance(kind, str):
         return
-    own = kind.lower() in own_optimizers(view) and not view.on("optimizer.params.torch_adam")
+    offloaded = view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
+    torchs = view.on("optimizer.params.torch_adam") or (kind.lower() == "adagrad" and not offloaded)
+    own = kind.lower() in own_optimizers(view) and not torchs
     for name in ("lr", "eps", "weight_decay", "muon_lr", "adam_lr"):
         value = view.get(f"optimizer.params.{name}")
         if isinstance(value, (int, float)) and value < 0:

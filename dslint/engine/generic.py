@@ -68,12 +68,12 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     consequence = "DeepSpeed refuses the file" if refused else "DeepSpeed ignores it"
     where = f"in {issue.canonical.rpartition('.')[0]}" if "." in issue.canonical else "at the top level"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
-    if name.startswith(COMMENT_MARKS) and not refused:
+    if (name.startswith(COMMENT_MARKS) or name == "$schema") and not refused:
         return
     if (known := issue.block.gone.get(name)) is not None:
         yield from _gone(view, issue, known)
         return
-    near = suggest(name, issue.block.keys)
+    near = suggest(name, [key for key, info in issue.block.keys.items() if info.deprecated is None])
     if near is not None:
         taken = view.written(near if "." not in issue.canonical else f"{issue.canonical.rpartition('.')[0]}.{near}")
         renaming = Fix(f"rename it to {near}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], near)),))
