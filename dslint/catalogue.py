@@ -10,11 +10,12 @@ from dslint.engine.generic import CODES as SCHEMA
 from dslint.engine.registry import all_rules
 from dslint.engine.rules import Rule
 from dslint.faults import Fault
+from dslint.links import CODES as LINKS
 from dslint.nearest import did_you_mean
 
 
 class Generic(NamedTuple):
-    """A finding that has no rule behind it: of the loaders (PA) or of the schema (SC)."""
+    """A finding that has no rule behind it: of the loaders (PA), of the schema (SC) or of links between files (LK)."""
 
     code: str
     name: str
@@ -22,7 +23,7 @@ class Generic(NamedTuple):
 
 
 def generic_codes() -> list[Generic]:
-    return [Generic(code, name, meaning) for code, (name, meaning) in (*LOADING.items(), *SCHEMA.items())]
+    return [Generic(code, name, meaning) for code, (name, meaning) in (*LOADING.items(), *SCHEMA.items(), *LINKS.items())]
 
 
 @cache

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dslint.schema.suggest import edit_distance
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word within a third of its letters in edits, ignoring case; None where none is near."""
-    limit = max(1, len(word) // 3)
+def nearest(word: str, known: Iterable[str], limit: int | None = None) -> str | None:
+    """The known word within ``limit`` edits (a third of its letters), ignoring case; None where none is near."""
+    limit = limit or max(1, len(word) // 3)
     distances = [(edit_distance(word.lower(), candidate.lower(), limit), candidate) for candidate in known]
     distance, candidate = min(distances, default=(limit + 1, ""))
     return candidate if distance <= limit else None

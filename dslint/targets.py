@@ -69,7 +69,7 @@ def checked_version(text: str, where: str) -> str:
 def pinned(directory: str) -> Mapping[str, Target]:
     """What lock and requirements files pin: those of the directory, then of those above it up to the root of its repository."""
     found: dict[str, Target] = {}
-    for folder in _up_to_repository(directory):
+    for folder in up_to_repository(directory):
         for name, pattern in LOCK_FILES.items():
             file = os.path.join(folder, name)
             try:
@@ -82,7 +82,7 @@ def pinned(directory: str) -> Mapping[str, Target]:
     return found
 
 
-def _up_to_repository(directory: str) -> list[str]:
+def up_to_repository(directory: str) -> list[str]:
     """The directory and those above it up to one with ``.git``; the directory alone where it is in no repository."""
     folders = [directory]
     while not os.path.exists(os.path.join(folders[-1], ".git")):

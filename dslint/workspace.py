@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from dslint.document import Document
+from dslint.document import Document, Path
+from dslint.document.load import MAXIMUM_BYTES
+from dslint.engine.config import Config
 from dslint.engine.facts import Facts
+from dslint.engine.family import Family, assemble
 from dslint.engine.project import Project, Target
-from dslint.engine.run import Report
-from dslint.engine.run import check as check_document
-from dslint.launch import NOTHING_SAID, Launch, with_known_gpu
+from dslint.engine.rules import Rule
+from dslint.engine.run import Launch, Report, Unread, check_family, read_entry
+from dslint.faults import CheckCrashed
+from dslint.launch import NOTHING_SAID, with_known_gpu
+from dslint.launch import Launch as Said
+from dslint.links import Files
 from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
 from dslint.targets import installed, pinned
@@ -27,17 +33,19 @@ class Workspace:
 
     def __init__(
         self,
-        flags: Launch = NOTHING_SAID,
-        env: Launch = NOTHING_SAID,
+        flags: Said = NOTHING_SAID,
+        env: Said = NOTHING_SAID,
         select: tuple[Ignore, ...] = (),
         ignore: tuple[Ignore, ...] = (),
         input_format: str | None = None,
+        max_bytes: int = MAXIMUM_BYTES,
     ) -> None:
         self.flags = flags
         self.env = env
         self.select = select
         self.ignore = ignore
         self.input_format = input_format
+        self.max_bytes = max_bytes
         self._setups: dict[str, Setup] = {}
 
     def setup(self, file: str) -> Setup:
@@ -59,12 +67,68 @@ class Workspace:
         facts: Facts = with_known_gpu(settings.facts).merged(self.env.facts).merged(self.flags.facts)
         return Setup(Project(targets, facts, self.flags.context or self.env.context), settings)
 
-    def check(self, document: Document) -> Report | None:
-        """The findings of a document that are wanted, or None when it is of no known format."""
-        setup = self.setup(document.file)
-        report = check_document(document, setup.project, input_format=self.input_format, extra_rules=setup.settings.extra_rules)
-        if report is None:
-            return None
-        return report._replace(
-            diagnostics=tuple(wanted(report.diagnostics, self.select, (*self.ignore, *setup.settings.ignores(document.file))))
-        )
+    def launches(self, documents: Sequence[Document], *, together: bool = False) -> list[Launch]:
+        """The documents of a known format by the launch that they belong to: what links bring in is seen through the file that links it.
+
+        ``together``: all of them are one launch.
+        """
+        read = [read_entry(document, self.setup(document.file).project, self.input_format) for document in documents]
+        configs = [entry for entry in read if isinstance(entry, Config)]
+        companions = configs if together else _beside(configs)
+        files = Files(documents, self.max_bytes)
+        launches: list[Launch] = []
+        for entry in read:
+            if isinstance(entry, Unread):
+                launches.append(entry)
+            elif entry is not None and (entry not in companions or entry is companions[0]):
+                launches.append(assemble(companions if entry in companions else [entry], files))
+        linked = {file for launch in launches if isinstance(launch, Family) for file in launch.linked}
+        return [
+            launch
+            for launch in launches
+            if isinstance(launch, Unread) or len(launch.roots) > 1 or launch.roots[0].document.file not in linked
+        ]
+
+    def check(self, launches: Iterable[Launch]) -> list[Report]:
+        """What is found in the files of the launches, as far as it is wanted; a file of several launches has one report."""
+        reports: dict[tuple[str, Path], Report] = {}
+        for launch in launches:
+            for report in self._reports(launch):
+                key = (report.document.file, report.mount)
+                reports[key] = _joined(reports[key], report) if key in reports else report
+        return [self._wanted(report) for report in reports.values()]
+
+    def _reports(self, launch: Launch) -> list[Report]:
+        """Raises CheckCrashed, with the first file of the launch, on a defect of a check."""
+        try:
+            return [launch.report] if isinstance(launch, Unread) else list(check_family(launch, self._extra_rules(launch)))
+        except Exception as error:
+            raise CheckCrashed(launch.documents[0].file) from error
+
+    def _extra_rules(self, launch: Family) -> tuple[Rule, ...]:
+        return self.setup(launch.roots[0].document.file).settings.extra_rules
+
+    def _wanted(self, report: Report) -> Report:
+        ignored = (*self.ignore, *self.setup(report.document.file).settings.ignores(report.document.file))
+        return report._replace(diagnostics=tuple(wanted(report.diagnostics, self.select, ignored)))
+
+
+LAUNCHERS, TRAINERS = ("accelerate",), ("trainer", "axolotl", "llamafactory")
+
+
+def _beside(configs: Sequence[Config]) -> list[Config]:
+    """The only launcher's file and the only trainer's file, where they lie in one directory: they are one launch."""
+    launchers = [config for config in configs if config.form.name in LAUNCHERS]
+    trainers = [config for config in configs if config.form.name in TRAINERS]
+    if len(launchers) != 1 or len(trainers) != 1:
+        return []
+    folders = {os.path.dirname(os.path.abspath(config.document.file)) for config in (*launchers, *trainers)}
+    return [*trainers, *launchers] if len(folders) == 1 else []
+
+
+def _joined(one: Report, other: Report) -> Report:
+    """What two launches say of one file, each thing once."""
+    known = {(diagnostic.code, diagnostic.path, diagnostic.message) for diagnostic in one.diagnostics}
+    more = [diagnostic for diagnostic in other.diagnostics if (diagnostic.code, diagnostic.path, diagnostic.message) not in known]
+    ordered = sorted((*one.diagnostics, *more), key=lambda diagnostic: diagnostic.span.start)
+    return one._replace(diagnostics=tuple(ordered), skipped=tuple(dict.fromkeys((*one.skipped, *other.skipped))))

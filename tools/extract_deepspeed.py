@@ -336,11 +336,11 @@ def extract(sources: list[Path]) -> dict[str, Any]:
     wrong = [
         f"{version}: {words}"
         for version, outcome in outcomes.items()
-        for words in disagreements(VersionedSchema("deepspeed", version, "config", blocks), outcome)
+        for words in disagreements(VersionedSchema("deepspeed", version, "config", True, blocks), outcome)
     ]
     if wrong:
         raise SystemExit("\n".join(wrong))
-    return {"framework": "deepspeed", "versions": list(releases), "root": "config", "blocks": blocks}
+    return {"framework": "deepspeed", "versions": list(releases), "root": "config", "autos": True, "blocks": blocks}
 
 
 def check() -> list[str]:
@@ -354,7 +354,7 @@ def check() -> list[str]:
     version = installed_version("deepspeed")
     schema = Schema.load("deepspeed").at(version)
     blocks = with_hand_read(merge({version: run_dump(None)}))
-    fresh = VersionedSchema("deepspeed", version, "config", blocks)
+    fresh = VersionedSchema("deepspeed", version, "config", True, blocks)
     compared = NAMES - {"since", "removed"}
     differences = disagreements(schema, run_tool(None, READS))
     for name in blocks:

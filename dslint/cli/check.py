@@ -32,6 +32,7 @@ from dslint.workspace import Workspace
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even when errors are found.")
 @click.option("--target", multiple=True, metavar="NAME==VERSION", help="A framework's version (repeatable).")
 @click.option("--context", type=click.Choice(["native", "hf"]), help="Who reads the file: DeepSpeed itself, or the HF integration.")
+@click.option("--launch", is_flag=True, help="FILES belong to one launch: each is checked against what the others say.")
 @click.option("--env-file", metavar="FILE", help="Variables of the launch (dotenv): WORLD_SIZE, GPU_NAME, DEEPSPEED_VERSION …")
 @click.option("--world-size", type=int, metavar="N", help="Ranks of the run.")
 @click.option("--gpu", metavar="NAME|GB", help="The GPU, such as A100-80GB, or its memory in GB.")
@@ -54,6 +55,7 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         strict=flags["strict"],
         exit_zero=flags["exit_zero"],
         skip_unknown=flags["skip_unknown"],
+        launch=flags["launch"],
         stdin_name=flags["stdin_filename"] or "<stdin>",
         max_bytes=flags["max_bytes"],
         verify_timeout=flags["verify_timeout"],
@@ -75,4 +77,5 @@ def _workspace(flags: dict[str, Any]) -> Workspace:
         parse_codes(flags["select"], "--select", extra),
         parse_codes(flags["ignore"], "--ignore", extra),
         flags["input_format"],
+        flags["max_bytes"],
     )

@@ -53,7 +53,7 @@ def prove(reports: Sequence[Report], before: dict[str, Report], workspace: Works
         if report.document.file in before:
             jobs.append(("before", before[report.document.file]))
         jobs.append(("now", report))
-    jobs = [job for job in jobs if job[1].format == "deepspeed" and isinstance(job[1].document.root, Mapping)]
+    jobs = [job for job in jobs if job[1].format == "deepspeed" and not job[1].mount and isinstance(job[1].document.root, Mapping)]
     if not jobs:
         return []
     pool = Pool()

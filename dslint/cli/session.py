@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
 from dslint.cli import ERRORS_FOUND, NOTHING_TO_READ, WRONG_USE
-from dslint.cli.inputs import Source, collect, describe
+from dslint.cli.inputs import Inputs, Source, collect, describe
 from dslint.document import Document, load
 from dslint.document.load import read
-from dslint.engine.diagnostics import Diagnostic
-from dslint.engine.run import Report
-from dslint.faults import CheckCrashed, Fault
+from dslint.engine.run import Launch, Report
 from dslint.formats import FORMATS
 from dslint.workspace import Workspace
 
@@ -24,6 +22,9 @@ if TYPE_CHECKING:
     from dslint.engine.fixes import Applied
 
 PRECEDENCE = (0, NOTHING_TO_READ, ERRORS_FOUND, WRONG_USE)
+
+
+Read: TypeAlias = tuple[Source, Document]
 
 
 class Options(NamedTuple):
@@ -37,6 +38,7 @@ class Options(NamedTuple):
     strict: bool = False
     exit_zero: bool = False
     skip_unknown: bool = False
+    launch: bool = False
     stdin_name: str = "<stdin>"
     max_bytes: int = 1_000_000
     verify_timeout: float = 300
@@ -62,23 +64,12 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     for trouble in inputs.unreadable:
         note(trouble)
         outcome.at_least(WRONG_USE)
-    holding: set[str | None] = set()
-    for source in inputs.sources:
-        document = _document(source, options, outcome)
-        if document is None:
-            continue
-        report = _checked(workspace, document)
-        if report is None or (report.format is None and (options.skip_unknown or not source.named)):
-            if source.named and not options.skip_unknown:
-                note(f"{document.file}: not a known config ({', '.join(FORMATS)}); --input-format says what it is")
-                outcome.at_least(NOTHING_TO_READ)
-            continue
-        holding.add(source.directory)
-        outcome.reports.append(_repaired(source, report, workspace, options, outcome) if options.fix or options.diff else report)
-    for directory in inputs.directories:
-        if directory not in holding:
-            note(f"{directory}: holds no known config ({', '.join(FORMATS)})")
-            outcome.at_least(NOTHING_TO_READ)
+    read = [(source, document) for source in inputs.sources if (document := _document(source, options, outcome)) is not None]
+    launches = workspace.launches([document for _, document in read], together=options.launch)
+    outcome.reports = workspace.check(launches)
+    read = _known(read, inputs, options, outcome)
+    if options.fix or options.diff:
+        _repair(read, launches, workspace, options, outcome)
     proofs = None
     if options.verify:
         from dslint.cli.proofs import prove
@@ -105,47 +96,52 @@ def _document(source: Source, options: Options, outcome: Outcome) -> Document | 
     return load(options.stdin_name if source.is_stdin else source.name, data, max_bytes=options.max_bytes)
 
 
-def _checked(workspace: Workspace, document: Document) -> Report | None:
-    try:
-        return workspace.check(document)
-    except Fault:
-        raise
-    except Exception as error:
-        raise CheckCrashed(document.file) from error
+def _known(read: list[Read], inputs: Inputs, options: Options, outcome: Outcome) -> list[Read]:
+    """The documents of a known format; the reports of others go, with a note where their own name was given."""
+    formats = {report.document.file: report.format for report in outcome.reports if not report.mount}
+    known: list[Read] = []
+    for source, document in read:
+        form = formats.get(document.file)
+        if form is not None or (document.file in formats and source.named and not options.skip_unknown):
+            known.append((source, document))
+        elif source.named and not options.skip_unknown:
+            note(f"{document.file}: not a known config ({', '.join(FORMATS)}); --input-format says what it is")
+            outcome.at_least(NOTHING_TO_READ)
+    dropped = {document.file for _, document in read} - {document.file for _, document in known}
+    outcome.reports = [report for report in outcome.reports if report.document.file not in dropped]
+    holding = {source.directory for source, _ in known}
+    for directory in inputs.directories:
+        if directory not in holding:
+            note(f"{directory}: holds no known config ({', '.join(FORMATS)})")
+            outcome.at_least(NOTHING_TO_READ)
+    return known
 
 
-def _repaired(source: Source, report: Report, workspace: Workspace, options: Options, outcome: Outcome) -> Report:
-    """The report of what remains once the repairs are made (and written, unless only their difference is wanted)."""
-    from dslint.document.edits import FileChanged, encode, write
-    from dslint.engine.fixes import fix
+def _repair(read: Sequence[Read], launches: Sequence[Launch], workspace: Workspace, options: Options, outcome: Outcome) -> None:
+    """Repair the named files (and write them, unless only their difference is wanted); the reports then are those of what remains."""
+    from dslint.cli.repair import Repairs
+    from dslint.document.edits import FileChanged, encode
 
-    before = report.document
+    def check(documents: Sequence[Document]) -> list[Report]:
+        return workspace.check(workspace.launches(documents, together=options.launch))
 
-    def diagnose(document: Document) -> Iterable[Diagnostic]:
-        if document is before:
-            return report.diagnostics
-        again = _checked(workspace, document)
-        return again.diagnostics if again else ()
-
-    fixed = fix(before, diagnose, unsafe=options.unsafe)
-    after = fixed.document
-    if source.is_stdin and options.fix and not options.diff:
-        click.echo(encode(before, after.text) if before.text else before.data, nl=False)
-    if not fixed.applied:
-        return report
-    if not options.diff and not source.is_stdin:
+    repairs = Repairs([document for _, document in read], launches, check)
+    for source, document in read:
         try:
-            write(source.name, before.data, encode(before, after.text))
+            repairs.repair(document, unsafe=options.unsafe, save=not options.diff and not source.is_stdin)
         except (FileChanged, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else "it was changed by someone else since it was read"
             note(f"{source.name}: not repaired: {reason}")
             outcome.at_least(WRONG_USE)
-            return report
-    outcome.before[before.file] = report
-    outcome.mended += fixed.applied
-    remaining = _checked(workspace, after)
-    assert remaining is not None, "a repair made the file unrecognisable"
-    return remaining
+        if source.is_stdin and options.fix and not options.diff:
+            after = repairs.current[document.file]
+            click.echo(encode(document, after.text) if document.text else document.data, nl=False)
+    if repairs.before:
+        outcome.before = {
+            report.document.file: report for report in outcome.reports if report.document.file in repairs.before and not report.mount
+        }
+        outcome.mended = repairs.mended
+        outcome.reports = check([repairs.current[document.file] for _, document in read])
 
 
 def _fails(outcome: Outcome, proofs: Iterable[Proof], options: Options) -> bool:

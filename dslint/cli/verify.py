@@ -35,8 +35,6 @@ def command(file: str, output: str, verify_timeout: float, strict: bool, context
     if not isinstance(document.root, Mapping):
         raise Fault(f"{file}: {document.problems[0].message if document.problems else 'a DeepSpeed config is an object'}")
     workspace = Workspace(Launch(facts_of_flags(None, world_size, None), {}, context), input_format="deepspeed")
-    report = workspace.check(document)
-    assert report is not None, "a file whose format is given has a report"
-    (proof,) = prove([report], {}, workspace, verify_timeout)
+    (proof,) = prove(workspace.check(workspace.launches([document])), {}, workspace, verify_timeout)
     click.echo(json.dumps(proof.to_json(), ensure_ascii=False, indent=2) if output == "json" else proof.render())
     return ERRORS_FOUND if proof.outcome.exit_code(strict) else 0

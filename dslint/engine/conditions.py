@@ -93,8 +93,10 @@ def _value_needs(node: ast.expr) -> frozenset[str]:
     if isinstance(node, (ast.UnaryOp, ast.Subscript)):
         return _value_needs(node.operand if isinstance(node, ast.UnaryOp) else node.value)
     path = dotted(node)
-    if path is None or path.split(".")[0] in ("facts", "env", "it"):
+    if path is None or (root := path.split(".")[0]) in ("facts", "env", "it"):
         return frozenset()
+    if root == "plan":
+        return frozenset({"plan"})
     parent = path.rpartition(".")[0]
     return frozenset({parent}) if parent else frozenset()
 
@@ -175,9 +177,7 @@ class _Translator:
         if root == "env" and rest:
             return f"v.env({rest!r})"
         if root == "it":
-            if rest not in ("name", "value", "path"):
-                raise ConditionError(f"{path!r}: it has name, value and path")
-            return f"it.{rest}"
+            return f"it.{rest}" if rest in ("name", "value", "path") else f"g(it.path + {'.' + rest!r})"
         self.paths[path] = None
         return f"g({path!r})"
 

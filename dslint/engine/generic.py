@@ -65,7 +65,7 @@ def _say(
 def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     name = str(issue.path[-1])
     refused = issue.block.unknown == "refused"
-    consequence = "DeepSpeed refuses the file" if refused else "DeepSpeed ignores it"
+    consequence = f"{view.title} refuses the file" if refused else f"{view.title} ignores it"
     where = f"in {issue.canonical.rpartition('.')[0]}" if "." in issue.canonical else "at the top level"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
     if (name.startswith(COMMENT_MARKS) or name == "$schema") and not refused:
@@ -180,8 +180,8 @@ def _auto(view: View, issue: Issue) -> Iterator[Diagnostic]:
     filler = "only the Hugging Face integration fills in" if info.auto == "hf" else "nothing fills in"
     default = f"and the default is used ({_json(info.default)})" if info.default is not None else "and the key counts as unset"
     effect = {
-        "dropped": f"DeepSpeed drops it {default}",
-        "refused": "DeepSpeed refuses the file",
+        "dropped": f"{view.title} drops it {default}",
+        "refused": f"{view.title} refuses the file",
         "fails": "the run fails on the word",
         "tolerated": "the word counts as true",
     }

@@ -32,7 +32,7 @@ FIELDS = {
     "good",
 }
 FIX_FIELDS = {"title", "safety", "set", "delete", "rename", "move", "reason"}
-EXAMPLE_FIELDS = {"config", "text", "facts", "targets", "context"}
+EXAMPLE_FIELDS = {"config", "text", "facts", "targets", "context", "plan", "syntax"}
 
 
 class RuleError(ValueError):
@@ -107,6 +107,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     functions = ""
     facts: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
     fields = [
         f"{ident!r}",
         f"{raw['name']!r}",
@@ -119,6 +120,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
             compiled = compile_condition(str(raw["when"]))
             functions += _function(f"when_{ident}", compiled)
             facts, needs = compiled.facts, compiled.needs
+            plan = tuple(path.removeprefix("plan.") for path in compiled.paths if path.startswith("plan."))
             fields.append(f"when=when_{ident}")
         fixes, fix_functions = _fixes(ident, _listed(raw.get("fixes")), where)
         versions = tuple((name, parse_range(str(text))) for name, text in (raw.get("versions") or {}).items())
@@ -128,7 +130,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     each = tuple(tuple(split_pattern(pattern)) for pattern in _listed(raw.get("each")))
     at = tuple(_listed(raw.get("at"))) or ("it",)
     fields += [f"at={at!r}", f"versions={versions!r}", f"context={raw.get('context')!r}", f"check={raw.get('check')!r}"]
-    fields += [f"each={each!r}", f"facts={facts!r}", f"needs={needs!r}", f"fixes=({fixes})"]
+    fields += [f"each={each!r}", f"facts={facts!r}", f"needs={needs!r}", f"plan={plan!r}", f"fixes=({fixes})"]
     return f"{functions}\x00    Rule({', '.join(fields)}),\n"
 
 

@@ -27,7 +27,7 @@ class FixTemplate(NamedTuple):
 class Rule(NamedTuple):
     """One rule. ``at``: the places it points to, the first that is written wins. ``facts``: those its condition asks for.
 
-    ``needs``: blocks that must be written for it to fire.
+    ``needs``: blocks that must be written for it to fire ("plan": other files of the run). ``plan``: names of the Plan that it asks for.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Rule(NamedTuple):
     each: tuple[tuple[str, str], ...] = ()
     facts: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
 
 

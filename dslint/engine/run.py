@@ -6,21 +6,22 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from dslint.document import Change, Document, Mapping, Path, Scalar, to_python
+from dslint.engine.config import Config, read_config
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
+from dslint.engine.family import NO_PLAN, Family
 from dslint.engine.generic import CODES, NAME_CODES, schema_diagnostics
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
 from dslint.engine.versions import Version, parse_version, within
 from dslint.engine.view import Finding, Place, View
-from dslint.formats import FORMATS, detect
-from dslint.formats.base import Context, Format
-from dslint.schema.lookup import Schema
+from dslint.formats import detect
+from dslint.formats.base import Context
+from dslint.plan import Plan
 from dslint.schema.missing import MISSING
-from dslint.schema.resolve import resolve
 
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 ONLY_IN: dict[Context, str] = {
@@ -42,36 +43,72 @@ class Report(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def check(document: Document, project: Project, *, input_format: str | None = None, extra_rules: tuple[Rule, ...] = ()) -> Report | None:
-    """Check one document; None when it is of no known format.
+class Unread(NamedTuple):
+    """A document that is no config that could be checked: it cannot be parsed, or holds something else than an object."""
 
-    Raises only on a defect of dslint itself (a rule that raises is one).
-    """
+    report: Report
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        return (self.report.document,)
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset({self.report.document.file})
+
+
+Launch: TypeAlias = Family | Unread
+
+
+def read_entry(document: Document, project: Project, input_format: str | None = None) -> Config | Unread | None:
+    """A document that stands for itself as a config; None when it is of no known format."""
     name = input_format or detect(document, project.context)
-    loading = tuple(_problem_diagnostics(document))
-    if name is None and not (loading and document.root is None):
+    if name is None and not (document.problems and document.root is None):
         return None
     if name is None or document.root is None:
-        return Report(document, name, project.context, (), None, {}, (), loading)
+        return Unread(Report(document, name, project.context, (), None, {}, (), tuple(_problem_diagnostics(document))))
     if not isinstance(document.root, Mapping):
         message = f"a {name} config is an object {{ }}, not {_shown(to_python(document.root))}"
         no_object = Diagnostic(document, "SC005", CODES["SC005"][0], "error", (), document.root.span, message, CODES["SC005"][1])
-        return Report(document, name, project.context, (), None, {}, (), (*loading, no_object))
-    return _check_config(document, FORMATS[name], project, loading, extra_rules)
+        found = (*_problem_diagnostics(document), no_object)
+        return Unread(Report(document, name, project.context, (), None, {}, (), found))
+    return read_config(document, document.root, name, project)
 
 
-def _check_config(document: Document, form: Format, project: Project, loading: tuple[Diagnostic, ...], extra: tuple[Rule, ...]) -> Report:
-    schema = Schema.load(form.framework)
-    target = project.targets.get(form.framework) or Target(schema.newest, "newest known")
-    assert isinstance(document.root, Mapping)
-    resolved = resolve(document.root, (), schema.at(target.version))
-    context = project.context or form.context(resolved)
-    view = View(document, resolved, project, context, parse_version(target.version))
+def check(
+    document: Document,
+    project: Project,
+    *,
+    input_format: str | None = None,
+    extra_rules: tuple[Rule, ...] = (),
+    plan: Plan = NO_PLAN,
+) -> Report | None:
+    """Check one document by itself; None when it is of no known format. ``plan``: what the run's other files say.
+
+    Raises only on a defect of dslint itself (a rule that raises is one).
+    """
+    entry = read_entry(document, project, input_format)
+    if entry is None or isinstance(entry, Unread):
+        return None if entry is None else entry.report
+    return check_config(entry, plan, extra_rules)
+
+
+def check_family(family: Family, extra_rules: tuple[Rule, ...] = ()) -> Iterator[Report]:
+    """Every config of a launch in the light of the others."""
+    for config in family.configs:
+        said = tuple(diagnostic for holder, diagnostic in family.said if holder is config)
+        yield check_config(config, family.others(config), extra_rules, said)
+
+
+def check_config(config: Config, plan: Plan, extra: tuple[Rule, ...] = (), said: tuple[Diagnostic, ...] = ()) -> Report:
+    """One config through the rules; ``said``: what was found about its links."""
+    document, form, project, target, context = config.document, config.form, config.project, config.target, config.context
+    view = View(config, plan)
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
-    found: list[Diagnostic] = []
+    found: list[Diagnostic] = list(said)
     skipped: list[Skipped] = []
     by_block = _applicable(form.name, context, tuple(versions.items()), extra)
-    for rule in chain.from_iterable(by_block.get(block, ()) for block in resolved.blocks):
+    for rule in chain.from_iterable(by_block.get(block, ()) for block in (*view.resolved.blocks, *(("plan",) if plan else ()))):
         fired = _findings(rule, view)
         if fired:
             found += [_diagnostic(rule, finding, place, view) for finding, place in fired]
@@ -80,9 +117,11 @@ def _check_config(document: Document, form: Format, project: Project, loading: t
                 skipped += [Skipped(rule.id, fact) for fact in sorted(view.asked)]
             view.asked.clear()
     generic = [diagnostic for diagnostic in schema_diagnostics(view) if not _spoken_for(diagnostic, found)]
-    ordered = sorted([*loading, *_dialect(document, context), *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
+    of_text = [] if config.mount else [*_problem_diagnostics(document), *_dialect(config), *_duplicates(config)]
+    ordered = sorted([*of_text, *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
     used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
-    return Report(document, form.name, context, (), None, used, tuple(skipped), tuple(ordered))
+    via = config.parent.document.file if config.parent is not None else None
+    return Report(document, form.name, context, config.mount, via, used, tuple(skipped), tuple(ordered))
 
 
 @lru_cache(maxsize=64)
@@ -142,14 +181,21 @@ def _diagnostic(rule: Rule, finding: Finding, place: Place | None, view: View) -
     fixes = finding.fixes
     if fixes is None:
         fixes = tuple(fix for template in rule.fixes if (fix := _fix(template, place, view)))
-    related = tuple(
-        Related(view.document, view.document.key_span(view.path(other)), f"{other} is written here")
-        for other in rule.at
-        if other not in ("it", finding.at) and view.written(other)
-    )
+    related = tuple(_related(rule, finding, view))
     return Diagnostic(
         view.document, rule.id, rule.name, severity, path, view.document.key_span(path), message, text.why, text.source, related, fixes
     )
+
+
+def _related(rule: Rule, finding: Finding, view: View) -> Iterator[Related]:
+    """The other places that a finding rests on: in this file, and in the run's other files."""
+    for other in rule.at:
+        if other not in ("it", finding.at) and not other.startswith("plan.") and view.written(other):
+            yield Related(view.document, view.document.key_span(view.path(other)), f"{other} is written here")
+    for name in (*rule.plan, *finding.plan):
+        statement = view.plan.statement(name)
+        if statement is not None and statement.document is not None:
+            yield Related(statement.document, statement.document.key_span(statement.path), f"{statement.key} is written here")
 
 
 def _filled(message: str, finding: Finding, place: Place | None, view: View) -> str:
@@ -159,7 +205,9 @@ def _filled(message: str, finding: Finding, place: Place | None, view: View) -> 
             given = finding.values[name]
             return given if isinstance(given, str) else _shown(given)
         if place is not None and name.startswith("it."):
-            return _shown(view.raw(place.path) if name == "it.value" else getattr(place, name[3:]))
+            if name in ("it.name", "it.path"):
+                return _shown(getattr(place, name[3:]))
+            return _shown(view.raw(place.path if name == "it.value" else place.path + name[2:]))
         if name.startswith("facts."):
             return _shown(view.fact(name[6:]))
         if name.startswith("env."):
@@ -210,15 +258,29 @@ def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
     return Fix(template.title, template.safety, tuple(changes)) if changes else None
 
 
-def _dialect(document: Document, context: Context | None) -> Iterator[Diagnostic]:
+def _dialect(config: Config) -> Iterator[Diagnostic]:
     """What strict JSON readers refuse of the text, at its first place: an error where one of them reads the file, a warning where one may."""
-    if not document.lenient or context == "native":
+    document = config.document
+    strict = config.form.strict_json or config.context == "hf"
+    if not document.lenient or (not strict and config.context == "native"):
         return
     first, others = document.lenient[0], len(document.lenient) - 1
     message = f"{first.message}{f' (and {others} more places)' if others else ''}: strict JSON readers refuse the file"
-    if context is None:
+    if not strict:
         message += f" — {ONLY_IN['hf']}"
-    yield Diagnostic(document, first.code, first.name, "error" if context else "warning", first.path, first.span, message)
+    yield Diagnostic(document, first.code, first.name, "error" if strict else "warning", first.path, first.span, message)
+
+
+def _duplicates(config: Config) -> Iterator[Diagnostic]:
+    """Keys written twice, where no rule of the format speaks of them."""
+    severity = config.form.duplicates
+    if severity is None:
+        return
+    effect = f"{config.form.title} refuses the file" if severity == "error" else "the last one counts, silently"
+    for problem in config.document.duplicates:
+        related = tuple(Related(config.document, span, message) for span, message in problem.related)
+        message = f"{problem.message}: {effect}"
+        yield Diagnostic(config.document, problem.code, problem.name, severity, problem.path, problem.span, message, related=related)
 
 
 def _problem_diagnostics(document: Document) -> Iterable[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dslint.document import Document
-from dslint.formats.base import Context, Format
+from dslint.formats.base import Context, Format, Link, Stated
 from dslint.formats.deepspeed import DEEPSPEED
 
 FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED,)}
@@ -20,4 +20,4 @@ def detect(document: Document, context: Context | None = None) -> str | None:
     return None
 
 
-__all__ = ["FORMATS", "Format", "detect"]
+__all__ = ["FORMATS", "Format", "Link", "Stated", "detect"]

@@ -67,11 +67,12 @@ class Block(NamedTuple):
 
 @dataclass
 class VersionedSchema:
-    """A schema seen from one version; blocks are built when they are asked for."""
+    """A schema seen from one version; blocks are built when they are asked for. ``autos``: the word "auto" stands for a value that someone fills in."""
 
     framework: str
     version: str
     root: str
+    autos: bool
     _raw: Mapping[str, Any]
     _blocks: dict[str, Block] = field(default_factory=dict)
 
@@ -106,13 +107,14 @@ class Schema:
     versions: tuple[str, ...]
     root: str
     blocks: Mapping[str, Any]
+    autos: bool = False
 
     @classmethod
     @cache
     def load(cls, framework: str) -> Schema:
         """Raises FileNotFoundError for a framework without a schema."""
         raw = json.loads((data_path("schemas") / f"{framework}.json").read_bytes())
-        return cls(framework, tuple(raw["versions"]), raw["root"], raw["blocks"])
+        return cls(framework, tuple(raw["versions"]), raw["root"], raw["blocks"], raw.get("autos", False))
 
     @property
     def newest(self) -> str:
@@ -126,7 +128,7 @@ class Schema:
 @cache
 def _at(framework: str, version: str) -> VersionedSchema:
     schema = Schema.load(framework)
-    return VersionedSchema(framework, version, schema.root, schema.blocks)
+    return VersionedSchema(framework, version, schema.root, schema.autos, schema.blocks)
 
 
 def key_info(facts: Mapping[str, Any], version: str) -> KeyInfo:

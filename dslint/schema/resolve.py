@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from dslint.document import Mapping, Node, Path, Scalar, to_python
+from dslint.document import Mapping, Node, Path, Scalar, Sequence, to_python
 from dslint.schema.coerce import coerce
 from dslint.schema.lookup import Block, KeyInfo, VersionedSchema
 from dslint.schema.missing import MISSING
@@ -48,6 +48,10 @@ class Resolved:
     autos: list[str]
     placeholders: list[str]
 
+    def get(self, path: str) -> Any:
+        """The value that the engine will see: as written and coerced, else the default; MISSING where there is neither."""
+        return self.values[path] if path in self.values else self.default(path)
+
     def default(self, path: str) -> Any:
         """The value of a key that is not written: its default where its block is, else MISSING."""
         if path in self.places:
@@ -65,10 +69,10 @@ class Resolved:
         return (*(self.path(parent) if parent else self.mount), name)
 
 
-def resolve(root: Mapping, mount: Path, schema: VersionedSchema) -> Resolved:
-    """Lay the mapping at ``mount`` against a version's schema."""
+def resolve(root: Mapping, mount: Path, schema: VersionedSchema, block: str | None = None) -> Resolved:
+    """Lay the mapping at ``mount`` against a version's schema, from ``block`` on (the schema's own root where none is given)."""
     resolved = Resolved(root, mount, schema, {}, {}, {}, [], [], [])
-    _block(resolved, root, mount, "", schema.block(schema.root))
+    _block(resolved, root, mount, "", schema.block(block or schema.root))
     return resolved
 
 
@@ -81,7 +85,7 @@ def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Bl
         resolved.places[canonical] = Written(here, entry.value, info)
         if info is None:
             _note(resolved, "unknown", canonical, here, block, None, entry.value)
-            if isinstance(entry.value, Scalar) and entry.value.value == "auto":
+            if resolved.schema.autos and isinstance(entry.value, Scalar) and entry.value.value == "auto":
                 resolved.autos.append(canonical)
             continue
         if info.deprecated is not None:
@@ -93,7 +97,7 @@ def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Bl
 
 
 def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Block, info: KeyInfo) -> None:
-    if isinstance(node, Scalar) and node.value == "auto":
+    if resolved.schema.autos and isinstance(node, Scalar) and node.value == "auto":
         if info.auto != "engine":
             resolved.autos.append(canonical)
             _note(resolved, "auto", canonical, path, block, info, node)
@@ -107,6 +111,11 @@ def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Bl
         return
     if isinstance(node, Mapping) and info.by_type is not None:
         _record(resolved, node, path, canonical)
+    if isinstance(node, Sequence) and info.items is not None and (info.items.block is not None or info.items.by_type is not None):
+        resolved.values[canonical] = to_python(node)
+        for number, item in enumerate(node.items):
+            _item(resolved, item, (*path, number), f"{canonical}[{number}]", block, info.items)
+        return
     outcome = coerce(info, to_python(node))
     if outcome.ok:
         resolved.values[canonical] = MISSING if outcome.value is None else outcome.value
@@ -114,6 +123,12 @@ def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Bl
         resolved.placeholders.append(canonical)
     else:
         _note(resolved, outcome.kind, canonical, path, block, info, node, outcome.expected)
+
+
+def _item(resolved: Resolved, node: Node, path: Path, canonical: str, block: Block, info: KeyInfo) -> None:
+    """One element of a list of objects: ``datasets[0]``."""
+    resolved.places[canonical] = Written(path, node, info)
+    _value(resolved, node, path, canonical, block, info)
 
 
 def _record(resolved: Resolved, node: Mapping, path: Path, canonical: str) -> None:

@@ -75,7 +75,7 @@ def test_a_rule_that_raises_is_4_with_a_log(dslint, folder: Path, monkeypatch: p
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a rule divides")
 
-    monkeypatch.setattr("dslint.workspace.check_document", broken)
+    monkeypatch.setattr("dslint.workspace.check_family", broken)
     done = dslint("check", "ds_config.json")
     assert done.code == 4
     assert "internal error while checking ds_config.json: ZeroDivisionError: a rule divides" in done.err
@@ -90,7 +90,7 @@ def test_an_interrupt_is_130(dslint, folder: Path, monkeypatch: pytest.MonkeyPat
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dslint.workspace.check_document", interrupted)
+    monkeypatch.setattr("dslint.workspace.check_family", interrupted)
     assert dslint("check", "ds_config.json").code == 130
 
 

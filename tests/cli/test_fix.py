@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_written_is_2(dslint, folder: Path, monkeypatch) -
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("dslint.document.edits.write", refused)
+    monkeypatch.setattr("dslint.cli.repair.write", refused)
     done = dslint("check", "--fix", "ds_config.json")
     assert done.code == 2
     assert "ds_config.json: not repaired: permission denied" in done.err

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from dslint.document import Document, Mapping
-from dslint.formats.base import Context, Format
+from dslint.formats.base import Context, Format, Stated
+from dslint.schema.missing import MISSING
 from dslint.schema.resolve import Resolved
 
 # top-level keys that no other kind of training JSON has
@@ -102,4 +104,70 @@ def context(resolved: Resolved) -> Context | None:
     return "hf" if resolved.autos else None
 
 
-DEEPSPEED = Format("deepspeed", "deepspeed", ("transformers", "accelerate"), recognises, context)
+# canonical key -> the Plan's name of what it says
+NAMES = {
+    "train_batch_size": "batch.total",
+    "train_micro_batch_size_per_gpu": "batch.micro",
+    "gradient_accumulation_steps": "batch.accumulation",
+    "gradient_clipping": "optimizer.clipping",
+    "fp16.enabled": "precision.fp16",
+    "bf16.enabled": "precision.bf16",
+    "optimizer.type": "optimizer.type",
+    "optimizer.params.lr": "optimizer.lr",
+    "optimizer.params.betas": "optimizer.betas",
+    "optimizer.params.eps": "optimizer.eps",
+    "optimizer.params.weight_decay": "optimizer.weight_decay",
+    "scheduler.type": "schedule.type",
+    "scheduler.params.warmup_min_lr": "schedule.min_lr",
+    "scheduler.params.warmup_max_lr": "schedule.max_lr",
+    "scheduler.params.warmup_num_steps": "schedule.warmup_steps",
+    "scheduler.params.total_num_steps": "schedule.steps",
+    "zero_optimization.stage": "engine.zero_stage",
+    "zero_optimization.offload_optimizer.device": "engine.offload_optimizer",
+    "zero_optimization.offload_param.device": "engine.offload_parameters",
+    "zero_optimization.stage3_gather_16bit_weights_on_model_save": "engine.gather_on_save",
+    "tensor_parallel.autotp_size": "parallel.tensor",
+    "sequence_parallel_size": "parallel.sequence",
+}
+# keys whose "auto" the Hugging Face integration replaces by what the run's other files say
+FILLS = {
+    **{
+        key: NAMES[key]
+        for key in (
+            "train_batch_size",
+            "train_micro_batch_size_per_gpu",
+            "gradient_accumulation_steps",
+            "gradient_clipping",
+            "fp16.enabled",
+            "bf16.enabled",
+            "optimizer.params.lr",
+            "optimizer.params.betas",
+            "optimizer.params.eps",
+            "optimizer.params.weight_decay",
+            "scheduler.params.warmup_num_steps",
+            "scheduler.params.total_num_steps",
+        )
+    },
+    "scheduler.params.warmup_max_lr": "optimizer.lr",
+}
+
+
+def states(resolved: Resolved) -> Iterator[Stated]:
+    yield Stated("engine.kind", "deepspeed", "")
+    for key, name in NAMES.items():
+        if key in resolved.values and resolved.values[key] is not MISSING:
+            yield Stated(name, resolved.values[key], key)
+
+
+DEEPSPEED = Format(
+    "deepspeed",
+    "deepspeed",
+    "DeepSpeed",
+    ("transformers", "accelerate"),
+    recognises,
+    context,
+    states=states,
+    fills=FILLS,
+    strict_json=False,
+    duplicates=None,
+)

@@ -1,0 +1,128 @@
+"""Where the files are that a config names: as its framework looks for them, then beside the file, then from the root of the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from dslint.document import Change, Document, load
+from dslint.document.load import MAXIMUM_BYTES, read
+from dslint.engine.config import Config
+from dslint.engine.diagnostics import Diagnostic, Fix, Severity
+from dslint.engine.family import Found
+from dslint.formats.base import Link
+from dslint.nearest import nearest
+from dslint.targets import up_to_repository
+
+CODES: dict[str, tuple[str, str]] = {
+    "LK001": (
+        "linked-file-missing",
+        "The config names a file that is not there: as seen from here, from beside the config, or from the root of the repository.",
+    ),
+    "LK002": ("linked-file-misspelt", "The config names a file that is not there, and one with nearly the same name is."),
+    "LK003": ("linked-file-unreadable", "The file that the config names cannot be read."),
+    "LK004": ("linked-directory", "The config names a directory where a file belongs."),
+}
+# what is looked for inside of a directory that a link names
+INSIDE = {"model": "config.json", "adapter": "adapter_config.json"}
+
+
+class Files:
+    """Finds what links name, each file read once. ``documents``: those that were already read."""
+
+    def __init__(self, documents: Iterable[Document] = (), max_bytes: int = MAXIMUM_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self._documents = tuple(documents)
+
+    @cached_property
+    def _read(self) -> dict[str, Document]:
+        return {os.path.realpath(document.file): document for document in self._documents}
+
+    def __call__(self, config: Config, link: Link) -> Found:
+        name = link.value
+        assert isinstance(name, str), "an embedded config needs no file"
+        if not name.strip() or "\0" in name or "$" in name or "{" in name:
+            return Found()
+        if link.format in INSIDE:
+            return self._directory(config, link, name)
+        for place in self._places(config, name):
+            if os.path.isfile(place):
+                return self._document(config, link, place)
+            if os.path.isdir(place):
+                return Found(diagnostic=_say(config, link, "LK004", f"{name} is a directory, not a file"))
+        return Found(diagnostic=self._missing(config, link, name))
+
+    def _places(self, config: Config, name: str) -> Iterator[str]:
+        """Where the file may lie, inside of the project only: the working directory, the config's own, the repository's root."""
+        name = os.path.expanduser(name)
+        own = os.path.dirname(os.path.abspath(config.document.file))
+        roots = [root for root in dict.fromkeys([os.getcwd(), own, up_to_repository(own)[-1]]) if root != os.sep]
+        for root in roots:
+            place = os.path.normpath(os.path.join(root, name))
+            if any(_within(place, allowed) for allowed in roots):
+                yield os.path.relpath(place) if _within(place, os.getcwd()) else place
+
+    def _document(self, config: Config, link: Link, place: str) -> Found:
+        real = os.path.realpath(place)
+        if real not in self._read:
+            try:
+                data = read(place, self.max_bytes)
+            except OSError as error:
+                message = f"{link.value} cannot be read: {error.strerror or error}"
+                return Found(diagnostic=_say(config, link, "LK003", message))
+            self._read[real] = load(place, data, "json" if link.format in ("deepspeed", "fsdp") else None, max_bytes=self.max_bytes)
+        return Found(self._read[real])
+
+    def _directory(self, config: Config, link: Link, name: str) -> Found:
+        """What a model's or adapter's directory says of itself. A name on the hub, or a directory of another machine, says nothing."""
+        return Found()
+
+    def _missing(self, config: Config, link: Link, name: str) -> Diagnostic | None:
+        shipped = config.form.ships
+        if name in shipped or os.path.isabs(os.path.expanduser(name)):
+            return None if name in shipped else _missing_elsewhere(config, link, name)
+        near = _near(self._places(config, name), name) or _like(name, shipped)
+        if near is None:
+            return _missing_elsewhere(config, link, name)
+        return _say(config, link, "LK002", f"{name} does not exist: did you mean {near}?", near)
+
+
+def _missing_elsewhere(config: Config, link: Link, name: str) -> Diagnostic:
+    return _say(config, link, "LK001", f"{name} is not found from here, from the config's directory or from the repository's root")
+
+
+def _near(places: Iterable[str], name: str) -> str | None:
+    """A file with nearly this name in the directory where it was looked for, written as the config would."""
+    folder, base = os.path.split(name)
+    for place in places:
+        try:
+            names = os.listdir(os.path.dirname(place) or ".")
+        except OSError:
+            continue
+        if (found := _like(base, names)) is not None:
+            return os.path.join(folder, found)
+    return None
+
+
+def _like(name: str, others: Iterable[str]) -> str | None:
+    """The other name that differs by a letter or two; digits and the suffix mean something and must be the same."""
+    kept = _digits_and_suffix(name)
+    return nearest(name, [other for other in others if _digits_and_suffix(other) == kept], limit=2)
+
+
+def _digits_and_suffix(name: str) -> tuple[str, str]:
+    stem, suffix = os.path.splitext(name)
+    return "".join(filter(str.isdigit, stem)), suffix
+
+
+def _say(config: Config, link: Link, code: str, message: str, near: str | None = None) -> Diagnostic:
+    path = config.resolved.path(link.at)
+    fixes = (Fix(f"write {near}", "safe", (Change("set", path, near),)),) if near else ()
+    name, why = CODES[code]
+    severity: Severity = "warning" if code == "LK001" else "error"
+    return Diagnostic(config.document, code, name, severity, path, config.document.key_span(path), message, why, "", (), fixes)
+
+
+def _within(place: str, root: str) -> bool:
+    return os.path.commonpath([os.path.realpath(place), os.path.realpath(root)]) == os.path.realpath(root)
