@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dslint.document.overlay import Override
 from dslint.engine.facts import Facts, Value
 from dslint.engine.project import Target
 from dslint.faults import Fault
@@ -108,3 +110,30 @@ def facts_of_flags(gpu: str | None, world_size: int | None, host_ram: float | No
             raise Fault(f"{flag} {value}: expected a number above 0")
         values[name] = value
     return Facts(values)
+
+
+WORDS = {"true": True, "false": False, "null": None, "none": None}
+
+
+def parse_overrides(texts: Iterable[str]) -> tuple[Override, ...]:
+    """``learning_rate=1e-5``, ``--learning_rate=1e-5``, ``fsdp_config.fsdp_version=2``. Raises Fault."""
+    overrides = []
+    for text in texts:
+        key, equals, value = text.removeprefix("--").partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][\w-]*(\.[\w-]+)*", key.strip()):
+            raise Fault(f"--set {text}: write KEY=VALUE, for example --set learning_rate=1e-5")
+        overrides.append(Override(tuple(key.strip().split(".")), _plain_value(value.strip())))
+    return tuple(overrides)
+
+
+def _plain_value(text: str) -> Any:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 from dslint.document import Document, Path
 from dslint.document.load import MAXIMUM_BYTES
+from dslint.document.overlay import Override
 from dslint.engine.config import Config
 from dslint.engine.facts import Facts
 from dslint.engine.family import Family, assemble
 from dslint.engine.project import Project, Target
 from dslint.engine.rules import Rule
 from dslint.engine.run import Launch, Report, Unread, check_family, read_entry
-from dslint.faults import CheckCrashed
+from dslint.faults import CheckCrashed, Fault
 from dslint.launch import NOTHING_SAID, with_known_gpu
 from dslint.launch import Launch as Said
 from dslint.links import Files
+from dslint.nearest import did_you_mean
 from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
 from dslint.targets import installed, pinned
@@ -39,6 +41,7 @@ class Workspace:
         ignore: tuple[Ignore, ...] = (),
         input_format: str | None = None,
         max_bytes: int = MAXIMUM_BYTES,
+        overrides: tuple[Override, ...] = (),
     ) -> None:
         self.flags = flags
         self.env = env
@@ -46,6 +49,7 @@ class Workspace:
         self.ignore = ignore
         self.input_format = input_format
         self.max_bytes = max_bytes
+        self.overrides = overrides
         self._setups: dict[str, Setup] = {}
 
     def setup(self, file: str) -> Setup:
@@ -72,8 +76,9 @@ class Workspace:
 
         ``together``: all of them are one launch.
         """
-        read = [read_entry(document, self.setup(document.file).project, self.input_format) for document in documents]
+        read = [read_entry(document, self.setup(document.file).project, self.input_format, self.overrides) for document in documents]
         configs = [entry for entry in read if isinstance(entry, Config)]
+        self._refuse_unclaimed(configs)
         companions = configs if together else _beside(configs)
         files = Files(documents, self.max_bytes)
         launches: list[Launch] = []
@@ -88,6 +93,15 @@ class Workspace:
             for launch in launches
             if isinstance(launch, Unread) or len(launch.roots) > 1 or launch.roots[0].document.file not in linked
         ]
+
+    def _refuse_unclaimed(self, configs: Sequence[Config]) -> None:
+        """Raises Fault for a key of --set that no file can have."""
+        claimed = {path for config in configs for path in config.overridden}
+        for override in self.overrides:
+            if override.path not in claimed and configs:
+                known = {key for config in configs for key in config.resolved.blocks[""].keys}
+                hint = did_you_mean(str(override.path[0]), known)
+                raise Fault(f"--set {override.key}: no such key in {configs[0].form.title}'s configs{hint}")
 
     def check(self, launches: Iterable[Launch]) -> list[Report]:
         """What is found in the files of the launches, as far as it is wanted; a file of several launches has one report."""

@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Find, explain and repair what is wrong in training configs.",
     "explain": "Say what a code means, why it matters and how to mend it.",
     "rules": "List every rule.",
+    "show": "Show the run as it will be, each value with its origin.",
     "schema": "Print the JSON Schema of a framework's config, for editors.",
     "verify": "Train a few real steps with a config.",
 }

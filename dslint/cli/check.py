@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
+from dslint.cli.options import launch_options, workspace_of
 from dslint.cli.session import Options, run
-from dslint.document.load import MAXIMUM_BYTES
 from dslint.faults import Fault
-from dslint.formats import FORMATS
-from dslint.formats.base import Context
-from dslint.launch import NOTHING_SAID, Launch, facts_of_flags, read_env_file
-from dslint.selection import parse_codes
-from dslint.settings import settings_for
-from dslint.targets import parse_targets
-from dslint.workspace import Workspace
 
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,17 +22,10 @@ from dslint.workspace import Workspace
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these; CODE@path for one place.")
 @click.option("--strict", is_flag=True, help="Warnings, and a verification without a verdict, count as errors.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even when errors are found.")
-@click.option("--target", multiple=True, metavar="NAME==VERSION", help="A framework's version (repeatable).")
-@click.option("--context", type=click.Choice(["native", "hf"]), help="Who reads the file: DeepSpeed itself, or the HF integration.")
 @click.option("--launch", is_flag=True, help="FILES belong to one launch: each is checked against what the others say.")
-@click.option("--env-file", metavar="FILE", help="Variables of the launch (dotenv): WORLD_SIZE, GPU_NAME, DEEPSPEED_VERSION …")
-@click.option("--world-size", type=int, metavar="N", help="Ranks of the run.")
-@click.option("--gpu", metavar="NAME|GB", help="The GPU, such as A100-80GB, or its memory in GB.")
-@click.option("--host-ram", type=float, metavar="GB", help="Memory of each host.")
-@click.option("--input-format", type=click.Choice(list(FORMATS)), help="What the files are, instead of looking.")
+@launch_options
 @click.option("--stdin-filename", metavar="NAME", help="The name that stands for standard input (-).")
 @click.option("--skip-unknown", is_flag=True, help="Pass over named files of no known format.")
-@click.option("--max-bytes", type=click.IntRange(min=1), default=MAXIMUM_BYTES, show_default=True, help="Largest file that is read.")
 @click.option(
     "--verify-timeout", type=click.FloatRange(min=1), default=300, show_default=True, metavar="SECONDS", help="Limit of one verification."
 )
@@ -64,18 +49,4 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")
     if options.diff and options.verify:
         raise Fault("--diff only shows the difference: leave out --verify, or repair with --fix --verify")
-    return run(files or (".",), _workspace(flags), options)
-
-
-def _workspace(flags: dict[str, Any]) -> Workspace:
-    facts = facts_of_flags(flags["gpu"], flags["world_size"], flags["host_ram"])
-    context: Context | None = flags["context"]
-    extra = settings_for(os.getcwd()).extra_rules if flags["select"] or flags["ignore"] else ()
-    return Workspace(
-        Launch(facts, parse_targets(flags["target"]), context),
-        read_env_file(flags["env_file"]) if flags["env_file"] else NOTHING_SAID,
-        parse_codes(flags["select"], "--select", extra),
-        parse_codes(flags["ignore"], "--ignore", extra),
-        flags["input_format"],
-        flags["max_bytes"],
-    )
+    return run(files or (".",), workspace_of(flags), options)

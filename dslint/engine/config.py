@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from dslint.document import Document, Mapping, Path
 from dslint.engine.project import Project, Target
 from dslint.engine.versions import Version, parse_version
 from dslint.formats import FORMATS
-from dslint.formats.base import Context, Format
+from dslint.formats.base import Context, Format, Stated
 from dslint.plan import Statement
 from dslint.schema.lookup import Schema
 from dslint.schema.resolve import Resolved, resolve
@@ -26,6 +27,7 @@ class Config:
     context: Context | None
     parent: Config | None = None
     at: str = ""
+    overridden: frozenset[Path] = frozenset()
     children: list[Config] = field(default_factory=list)
     # what the config itself says of the run
     statements: tuple[Statement, ...] = ()
@@ -42,19 +44,49 @@ class Config:
 
 
 def read_config(
-    document: Document, node: Mapping, name: str, project: Project, *, mount: Path = (), parent: Config | None = None, at: str = ""
+    document: Document,
+    node: Mapping,
+    name: str,
+    project: Project,
+    *,
+    mount: Path = (),
+    parent: Config | None = None,
+    at: str = "",
+    overridden: frozenset[Path] = frozenset(),
 ) -> Config:
-    """A mapping as a config of the named format. One that another config brings in is read by the Hugging Face integration."""
+    """A mapping as a config of the named format. One that another config brings in is read by the Hugging Face integration.
+
+    ``overridden``: paths whose values the command line gives.
+    """
     form = FORMATS[name]
-    schema = Schema.load(form.framework)
-    target = project.targets.get(form.framework) or Target(schema.newest, "newest known")
-    resolved = resolve(node, mount, schema.at(target.version), form.root(document))
+    target = target_of(form, project)
+    resolved = resolve(node, mount, Schema.load(form.framework).at(target.version), form.root(document))
     context: Context | None = "hf" if parent is not None else project.context or form.context(resolved)
-    config = Config(document, form, resolved, project, target, context, parent, at)
-    config.statements = tuple(
-        Statement(stated.name, stated.value, document if stated.at in resolved.places else None, resolved.path(stated.at), stated.at)
-        for stated in form.states(resolved)
-    )
+    config = Config(document, form, resolved, project, target, context, parent, at, overridden)
+    config.statements = tuple(_statement(config, stated) for stated in form.states(resolved))
     if parent is not None:
         parent.children.append(config)
     return config
+
+
+def target_of(form: Format, project: Project) -> Target:
+    """The version of the format's framework: the project's, else the newest that dslint knows."""
+    return project.targets.get(form.framework) or Target(Schema.load(form.framework).newest, "newest known")
+
+
+def known_keys(name: str, document: Document, project: Project) -> Set[str]:
+    """What a document of this format may have at its top level."""
+    form = FORMATS[name]
+    schema = Schema.load(form.framework).at(target_of(form, project).version)
+    block = schema.block(form.root(document) or schema.root)
+    return block.keys.keys() | block.aliases.keys()
+
+
+def _statement(config: Config, stated: Stated) -> Statement:
+    resolved = config.resolved
+    path = resolved.path(stated.at) if stated.at else resolved.mount
+    if path in config.overridden:
+        return Statement(stated.name, stated.value, "override", None, path, stated.at)
+    if stated.at in resolved.places or not stated.at:
+        return Statement(stated.name, stated.value, "written", config.document, path, stated.at)
+    return Statement(stated.name, stated.value, "default", None, path, stated.at, f"{config.form.framework} {config.target.version}")

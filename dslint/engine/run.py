@@ -9,7 +9,8 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from dslint.document import Change, Document, Mapping, Path, Scalar, to_python
-from dslint.engine.config import Config, read_config
+from dslint.document.overlay import Override, overlaid
+from dslint.engine.config import Config, known_keys, read_config
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
 from dslint.engine.family import NO_PLAN, Family
 from dslint.engine.generic import CODES, NAME_CODES, schema_diagnostics
@@ -60,8 +61,10 @@ class Unread(NamedTuple):
 Launch: TypeAlias = Family | Unread
 
 
-def read_entry(document: Document, project: Project, input_format: str | None = None) -> Config | Unread | None:
-    """A document that stands for itself as a config; None when it is of no known format."""
+def read_entry(
+    document: Document, project: Project, input_format: str | None = None, overrides: Sequence[Override] = ()
+) -> Config | Unread | None:
+    """A document that stands for itself as a config; None when it is of no known format. ``overrides`` go above what is written."""
     name = input_format or detect(document, project.context)
     if name is None and not (document.problems and document.root is None):
         return None
@@ -72,7 +75,8 @@ def read_entry(document: Document, project: Project, input_format: str | None = 
         no_object = Diagnostic(document, "SC005", CODES["SC005"][0], "error", (), document.root.span, message, CODES["SC005"][1])
         found = (*_problem_diagnostics(document), no_object)
         return Unread(Report(document, name, project.context, (), None, {}, (), found))
-    return read_config(document, document.root, name, project)
+    mine = [override for override in overrides if str(override.path[0]) in known_keys(name, document, project)]
+    return read_config(document, overlaid(document.root, mine), name, project, overridden=frozenset(override.path for override in mine))
 
 
 def check(
@@ -118,10 +122,18 @@ def check_config(config: Config, plan: Plan, extra: tuple[Rule, ...] = (), said:
             view.asked.clear()
     generic = [diagnostic for diagnostic in schema_diagnostics(view) if not _spoken_for(diagnostic, found)]
     of_text = [] if config.mount else [*_problem_diagnostics(document), *_dialect(config), *_duplicates(config)]
+    if config.overridden:
+        found, generic = ([_without_fixes_of(config.overridden, diagnostic) for diagnostic in part] for part in (found, generic))
     ordered = sorted([*of_text, *generic, *found], key=lambda d: (d.span.start, -RANK[d.severity], d.code))
     used = {form.framework: target} | {name: project.targets[name] for name in form.companions if name in project.targets}
     via = config.parent.document.file if config.parent is not None else None
     return Report(document, form.name, context, config.mount, via, used, tuple(skipped), tuple(ordered))
+
+
+def _without_fixes_of(overridden: frozenset[Path], diagnostic: Diagnostic) -> Diagnostic:
+    """No repair of a file changes what the command line says."""
+    fixes = tuple(fix for fix in diagnostic.fixes if not any(change.path in overridden for change in fix.changes))
+    return diagnostic._replace(fixes=fixes)
 
 
 @lru_cache(maxsize=64)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from dslint.document import Document, Path
 from dslint.schema.missing import MISSING
 
+Origin: TypeAlias = Literal["override", "written", "model", "default"]
+# of two statements about one thing the one of the earlier origin counts
+ORIGINS: tuple[Origin, ...] = ("override", "written", "model", "default")
+
 
 class Statement(NamedTuple):
-    """One value of the run. ``document`` is None where no file says it (a default, a well-known model); ``key``: how the file calls it."""
+    """One value of the run and where it comes from: the command line, a place in a file, the model, or the default of a framework.
+
+    ``document`` and ``path``: where it is written, if it is; ``key``: how the file calls it; ``source``: whose default, or which model.
+    """
 
     name: str
     value: Any
+    origin: Origin = "written"
     document: Document | None = None
     path: Path = ()
     key: str = ""
+    source: str = ""
 
 
 # what follows from others by multiplication
@@ -35,14 +44,12 @@ class Plan:
     def __bool__(self) -> bool:
         return bool(self._by_name)
 
-    def __iter__(self) -> Iterator[Statement]:
-        """The statement that counts, of every name."""
-        return (statements[0] for statements in self._by_name.values())
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
 
     def statement(self, name: str) -> Statement | None:
-        """Who says the value, a written place before a default."""
-        found = self._by_name.get(name, ())
-        return next((statement for statement in found if statement.document is not None), found[0] if found else None)
+        """Who says the value; by origin first, then in the order of the files."""
+        return min(self._by_name.get(name, ()), key=lambda statement: ORIGINS.index(statement.origin), default=None)
 
     def get(self, name: str) -> Any:
         """The value, or MISSING."""
