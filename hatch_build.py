@@ -18,6 +18,6 @@ class CompileRules(BuildHookInterface):  # type: ignore[type-arg]
         from dslint.engine.registry import write_compiled
 
         place = root / "build" / "rules"
-        write_compiled(sorted((root / "rules").rglob("*.yaml")), place)
+        write_compiled(map(str, sorted((root / "rules").rglob("*.yaml"))), str(place))
         for module in sorted(place.glob("compiled_*.py")):
             build_data["force_include"][str(module)] = f"dslint/_data/rules/{module.name}"

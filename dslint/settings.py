@@ -172,13 +172,11 @@ def _rules(file: str, value: Any) -> tuple[Rule, ...]:
     names = _strings(file, "extend-rules", value)
     if not names:
         return ()
-    from pathlib import Path
-
     from dslint.engine.parse_rules import RuleError
     from dslint.engine.registry import load_user_rules
 
     try:
-        return load_user_rules([Path(file).parent / name for name in names])
+        return load_user_rules([os.path.join(os.path.dirname(file), name) for name in names])
     except RuleError as error:
         raise Fault(str(error)) from None
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
@@ -20,7 +21,7 @@ def command(framework: str) -> None:
     from dslint.schema.project import project
 
     name, equals, version = framework.partition("==")
-    known = sorted(file.stem for file in data_path("schemas").glob("*.json"))
+    known = sorted(name.removesuffix(".json") for name in os.listdir(data_path("schemas")))
     if name.strip().lower() not in known:
         raise Fault(f"no schema of {name.strip()!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
     schema = Schema.load(name.strip().lower())

@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from collections.abc import Sequence as Many
-from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple
 
 from dslint.document.load import load
@@ -71,16 +70,18 @@ def write(path: str | os.PathLike[str], expected: bytes, new: bytes) -> None:
     """
     from tempfile import mkstemp
 
-    target = FilePath(path).resolve(strict=True)
-    if target.read_bytes() != expected:
-        raise FileChanged(f"{path} was changed by someone else since it was read; nothing was written")
-    handle, temporary = mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    target = os.path.realpath(path, strict=True)
+    with open(target, "rb") as file:
+        if file.read() != expected:
+            raise FileChanged(f"{path} was changed by someone else since it was read; nothing was written")
+    folder, name = os.path.split(target)
+    handle, temporary = mkstemp(prefix=f".{name}.", dir=folder)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(new)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        with os.fdopen(handle, "wb") as unfinished:
+            unfinished.write(new)
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

@@ -1,14 +1,14 @@
-"""Where the rules come from: compiled modules in a wheel, or a cache of the checkout's YAML keyed by its content."""
+"""Where the rules come from: compiled modules in a wheel, or a cache of the checkout's YAML keyed by the state of its files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from dslint.engine.rules import Rule, RuleText
 from dslint.schema.data import data_path
@@ -35,7 +35,7 @@ def _texts() -> Mapping[str, RuleText]:
     return texts
 
 
-def load_user_rules(files: list[Path]) -> tuple[Rule, ...]:
+def load_user_rules(files: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of a project's own files (``extend-rules``). Raises RuleError, OSError."""
     rules, texts = _source(files, builtin=False)
     _user_texts.update(_executed(texts)["TEXTS"])
@@ -45,37 +45,40 @@ def load_user_rules(files: list[Path]) -> tuple[Rule, ...]:
 def _compiled(kind: str) -> dict[str, Any]:
     """The names of the compiled module ``rules`` or ``texts``."""
     folder = data_path("rules")
-    shipped = folder / f"compiled_{kind}.py"
-    if shipped.exists():
+    shipped = os.path.join(folder, f"compiled_{kind}.py")
+    if os.path.exists(shipped):
         return _imported(shipped)
-    files = sorted(folder.rglob("*.yaml"))
-    place = _cache_directory() / f"rules-{_content_key(files)}"
-    if not (place / f"compiled_{kind}.py").exists():
+    files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".yaml"))
+    place = os.path.join(_cache_directory(), f"rules-{_state(files)}")
+    cached = os.path.join(place, f"compiled_{kind}.py")
+    if not os.path.exists(cached):
         try:
             write_compiled(files, place)
         except OSError:  # no cache can be written here: compile again each time
             return _executed(_source(files, builtin=True)[("rules", "texts").index(kind)])
-    return _imported(place / f"compiled_{kind}.py")
+    return _imported(cached)
 
 
-def write_compiled(files: list[Path], place: Path) -> None:
+def write_compiled(files: Iterable[str], place: str) -> None:
     """Write the two modules of these rule files into a folder; each appears whole or not at all. Raises RuleError, OSError."""
-    place.mkdir(parents=True, exist_ok=True)
+    os.makedirs(place, exist_ok=True)
     for kind, source in zip(("rules", "texts"), _source(files, builtin=True), strict=True):
-        unfinished = place / f".{kind}-{os.getpid()}"
-        unfinished.write_text(source, encoding="utf-8")
-        unfinished.replace(place / f"compiled_{kind}.py")
+        unfinished = os.path.join(place, f".{kind}-{os.getpid()}")
+        with open(unfinished, "w", encoding="utf-8") as file:
+            file.write(source)
+        os.replace(unfinished, os.path.join(place, f"compiled_{kind}.py"))
 
 
-def _source(files: list[Path], *, builtin: bool) -> tuple[str, str]:
+def _source(files: Iterable[str], *, builtin: bool) -> tuple[str, str]:
     from dslint.document import load
+    from dslint.document.load import read
     from dslint.engine.parse_rules import to_source
 
-    return to_source([load(str(file), file.read_bytes(), "yaml") for file in files], builtin=builtin)
+    return to_source([load(file, read(file), "yaml") for file in files], builtin=builtin)
 
 
-def _imported(file: Path) -> dict[str, Any]:
-    spec = spec_from_file_location(f"dslint_{file.stem}", file)
+def _imported(file: str) -> dict[str, Any]:
+    spec = spec_from_file_location(f"dslint_{os.path.basename(file)[:-3]}", file)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -89,16 +92,16 @@ def _executed(source: str) -> dict[str, Any]:
     return names
 
 
-def _cache_directory() -> Path:
+def _cache_directory() -> str:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "dslint"
+    return os.path.join(base, "dslint")
 
 
-def _content_key(files: list[Path]) -> str:
-    from hashlib import sha256
-
-    digest = sha256(repr(sys.version_info[:2]).encode())
-    for file in (*files, *(Path(__file__).with_name(name) for name in COMPILER_FILES)):
-        digest.update(file.name.encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+def _state(files: Iterable[str]) -> str:
+    """What changes when a rule file or the compiler does: names, sizes, times of change."""
+    own = os.path.dirname(__file__)
+    state: list[object] = [sys.version_info[:2]]
+    for file in (*files, *(os.path.join(own, name) for name in COMPILER_FILES)):
+        status = os.stat(file)
+        state.append((file, status.st_size, status.st_mtime_ns))
+    return f"{crc32(repr(state).encode()):08x}"

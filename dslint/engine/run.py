@@ -166,11 +166,11 @@ def _check_named(name: str) -> Callable[[View], Iterator[Finding]]:
 
 def _findings(rule: Rule, view: View) -> Sequence[tuple[Finding, Place | None]]:
     when = rule.when
+    if when is not None and not rule.each:
+        return [(Finding(_first_written(rule, view)), None)] if when(view, view.get, None) else ()
     if when is None:
         assert rule.check is not None
         return [(finding, None) for finding in _check_named(rule.check)(view)]
-    if not rule.each:
-        return [(Finding(_first_written(rule, view)), None)] if when(view, view.get, None) else ()
     return [
         (Finding(place.path if "it" in rule.at else _first_written(rule, view)), place)
         for place in view.each(rule.each)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
-def data_path(kind: str) -> Path:
+def data_path(kind: str) -> str:
     """The folder of ``schemas`` or ``rules``."""
-    shipped = PACKAGE / "_data" / kind
-    return shipped if shipped.is_dir() else PACKAGE.parent / kind
+    shipped = os.path.join(PACKAGE, "_data", kind)
+    return shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(PACKAGE), kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -113,7 +114,8 @@ class Schema:
     @cache
     def load(cls, framework: str) -> Schema:
         """Raises FileNotFoundError for a framework without a schema."""
-        raw = json.loads((data_path("schemas") / f"{framework}.json").read_bytes())
+        with open(os.path.join(data_path("schemas"), f"{framework}.json"), "rb") as file:
+            raw = json.load(file)
         return cls(framework, tuple(raw["versions"]), raw["root"], raw["blocks"], raw.get("autos", False))
 
     @property

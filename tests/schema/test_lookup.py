@@ -19,7 +19,7 @@ def info(version: str, block: str, key: str) -> KeyInfo | None:
 
 
 def test_the_file_is_found_in_a_checkout() -> None:
-    assert data_path("schemas") == Path(__file__).parents[2] / "schemas"
+    assert Path(data_path("schemas")) == Path(__file__).parents[2] / "schemas"
 
 
 def test_an_unknown_framework_or_block_is_an_error() -> None:
@@ -97,7 +97,7 @@ def test_a_version_between_two_releases_follows_the_earlier() -> None:
 
 
 def test_every_reference_of_every_key_leads_somewhere() -> None:
-    blocks = json.loads((data_path("schemas") / "deepspeed.json").read_bytes())["blocks"]
+    blocks = json.loads(Path(data_path("schemas"), "deepspeed.json").read_bytes())["blocks"]
     for name, block in blocks.items():
         assert block["unknown"] in ("refused", "ignored")
         for key, facts in block["keys"].items():
