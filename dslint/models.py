@@ -106,7 +106,7 @@ def by_type(model_type: str) -> ModelFacts | None:
 
 def _of_type(model_type: str, facts: Mapping[str, Any]) -> ModelFacts:
     also = facts.get("also", {})
-    names = {name: (*facts.get(name, ()), *also.get(name, ())) for name in NAMES_UNKNOWN}
+    names: dict[str, Any] = {name: (*facts.get(name, ()), *also.get(name, ())) for name in NAMES_UNKNOWN}
     tied = None if "tied" in also else facts.get("tied")
     return ModelFacts(model_type, **names, tied_embeddings=tied, experts=None if facts.get("moe") else 0)
 
