@@ -75,7 +75,8 @@ NAMES_UNKNOWN: Mapping[str, Any] = {
 
 @cache
 def _table() -> Mapping[str, Any]:
-    table: Mapping[str, Any] = json.loads((data_path("schemas") / "models.json").read_bytes())
+    with open(os.path.join(data_path("schemas"), "models.json"), "rb") as file:
+        table: Mapping[str, Any] = json.loads(file.read())
     return table
 
 
