@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from dslint.document import Change, Document, load
 from dslint.document.load import MAXIMUM_BYTES, read
@@ -13,7 +14,11 @@ from dslint.engine.diagnostics import Diagnostic, Fix, Severity
 from dslint.engine.family import Found
 from dslint.formats.base import Link
 from dslint.nearest import nearest
+from dslint.plan import Statement
 from dslint.targets import up_to_repository
+
+if TYPE_CHECKING:
+    from dslint.models import ModelFacts
 
 CODES: dict[str, tuple[str, str]] = {
     "LK001": (
@@ -24,8 +29,6 @@ CODES: dict[str, tuple[str, str]] = {
     "LK003": ("linked-file-unreadable", "The file that the config names cannot be read."),
     "LK004": ("linked-directory", "The config names a directory where a file belongs."),
 }
-# what is looked for inside of a directory that a link names
-INSIDE = {"model": "config.json", "adapter": "adapter_config.json"}
 
 
 class Files:
@@ -44,8 +47,10 @@ class Files:
         assert isinstance(name, str), "an embedded config needs no file"
         if not name.strip() or "\0" in name or "$" in name or "{" in name:
             return Found()
-        if link.format in INSIDE:
-            return self._directory(config, link, name)
+        if link.format == "model":
+            return Found(model=partial(self._model, config, name))
+        if link.format == "adapter":
+            return self._adapter(config, link, name)
         for place in self._places(config, name):
             if os.path.isfile(place):
                 return self._document(config, link, place)
@@ -74,9 +79,22 @@ class Files:
             self._read[real] = load(place, data, "json" if link.format in ("deepspeed", "fsdp") else None, max_bytes=self.max_bytes)
         return Found(self._read[real])
 
-    def _directory(self, config: Config, link: Link, name: str) -> Found:
-        """What a model's or adapter's directory says of itself. A name on the hub, or a directory of another machine, says nothing."""
-        return Found()
+    def _adapter(self, config: Config, link: Link, name: str) -> Found:
+        """The adapter_config.json of a directory in the project; a name on the Hub, or a directory of another machine, says nothing."""
+        places = (os.path.join(place, "adapter_config.json") for place in self._places(config, name))
+        return next((self._document(config, link, place) for place in places if os.path.isfile(place)), Found())
+
+    def _model(self, config: Config, name: str) -> list[Statement]:
+        """What is known of a model: from the config.json of its directory, wherever that is, else from its well-known name."""
+        from dslint import models
+
+        own = os.path.dirname(os.path.abspath(config.document.file))
+        for root in dict.fromkeys([os.getcwd(), own, up_to_repository(own)[-1]]):
+            place = os.path.join(root, os.path.expanduser(name))
+            if os.path.isdir(place) and (facts := models.by_directory(place)) is not None:
+                return list(_of_model(facts, f"{name}/config.json"))
+        known = models.by_name(name)
+        return list(_of_model(known, name)) if known is not None else []
 
     def _missing(self, config: Config, link: Link, name: str) -> Diagnostic | None:
         shipped = config.form.ships
@@ -86,6 +104,12 @@ class Files:
         if near is None:
             return _missing_elsewhere(config, link, name)
         return _say(config, link, "LK002", f"{name} does not exist: did you mean {near}?", near)
+
+
+def _of_model(facts: ModelFacts, source: str) -> Iterator[Statement]:
+    for name, value in facts._asdict().items():
+        if value is not None and value != ():
+            yield Statement(f"model.{name}", list(value) if isinstance(value, tuple) else value, "model", source=source)
 
 
 def _missing_elsewhere(config: Config, link: Link, name: str) -> Diagnostic:

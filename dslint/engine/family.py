@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from dslint.document import Document, Mapping
@@ -14,10 +15,10 @@ from dslint.plan import Plan, Statement
 
 
 class Found(NamedTuple):
-    """What is behind a link: a document, statements of a model, or what is to be said of the link itself."""
+    """What is behind a link: a document, what is known of a model (looked up when it is asked for), or what is to be said of the link itself."""
 
     document: Document | None = None
-    statements: tuple[Statement, ...] = ()
+    model: Callable[[], list[Statement]] | None = None
     diagnostic: Diagnostic | None = None
 
 
@@ -28,13 +29,13 @@ class Finder(Protocol):
 
 
 class Family:
-    """``configs``: parents before their children. ``said``: findings about links, by the config that holds the link."""
+    """``configs``: parents before their children. ``said``: findings about links, by the config that holds the link. ``models``: what their models say."""
 
     def __init__(self, roots: Sequence[Config]) -> None:
         self.roots = tuple(roots)
         self.configs: list[Config] = []
         self.said: list[tuple[Config, Diagnostic]] = []
-        self.models: list[Statement] = []
+        self.models: list[Callable[[], list[Statement]]] = []
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -57,12 +58,15 @@ class Family:
         ancestors = list(_ancestors(config))
         rest = [other for other in self.configs if other is not config and other not in ancestors]
         written = (statement for other in (*ancestors, *rest) for statement in other.statements)
-        return Plan((*written, *self.models))
+        return Plan(written, self._of_models)
 
     @property
     def plan(self) -> Plan:
         """What all files together say."""
-        return Plan((*(statement for config in self.configs for statement in config.statements), *self.models))
+        return Plan((statement for config in self.configs for statement in config.statements), self._of_models)
+
+    def _of_models(self) -> list[Statement]:
+        return [statement for model in self.models for statement in model()]
 
 
 NO_PLAN = Plan()
@@ -90,7 +94,8 @@ def _follow(family: Family, config: Config, link: Link, find: Finder) -> Config 
     found = find(config, link)
     if found.diagnostic is not None:
         family.said.append((config, found.diagnostic))
-    family.models += found.statements
+    if found.model is not None:
+        family.models.append(cache(found.model))
     if found.document is None:
         return None
     if link.format not in FORMATS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -34,21 +34,33 @@ PRODUCTS = {"batch.total": ("batch.micro", "batch.accumulation", "launch.process
 
 
 class Plan:
-    """The statements of several files, those that count first first."""
+    """The statements of several files, those that count first first; what is known of their models is looked up when it is asked for."""
 
-    def __init__(self, statements: Iterable[Statement] = ()) -> None:
+    def __init__(self, statements: Iterable[Statement] = (), of_models: Callable[[], Iterable[Statement]] | None = None) -> None:
         self._by_name: dict[str, list[Statement]] = {}
+        self._of_models = of_models
+        self._add(statements)
+
+    def _add(self, statements: Iterable[Statement]) -> None:
         for statement in statements:
             self._by_name.setdefault(statement.name, []).append(statement)
 
+    def _look_up_models(self) -> None:
+        if self._of_models is not None:
+            self._add(self._of_models())
+            self._of_models = None
+
     def __bool__(self) -> bool:
-        return bool(self._by_name)
+        return bool(self._by_name) or self._of_models is not None
 
     def __iter__(self) -> Iterator[str]:
+        self._look_up_models()
         return iter(self._by_name)
 
     def statement(self, name: str) -> Statement | None:
         """Who says the value; by origin first, then in the order of the files."""
+        if name.startswith("model.") and name != "model.path":
+            self._look_up_models()
         return min(self._by_name.get(name, ()), key=lambda statement: ORIGINS.index(statement.origin), default=None)
 
     def get(self, name: str) -> Any:

@@ -1,0 +1,1 @@
+"""From one format to another through the Plan, with an account of every key."""
