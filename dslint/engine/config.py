@@ -86,7 +86,9 @@ def _statement(config: Config, stated: Stated) -> Statement:
     resolved = config.resolved
     path = resolved.path(stated.at) if stated.at else resolved.mount
     if path in config.overridden:
-        return Statement(stated.name, stated.value, "override", None, path, stated.at)
+        return Statement(stated.name, stated.value, "override", None, path, stated.at, form=config.form.name)
     if stated.at in resolved.places or not stated.at:
-        return Statement(stated.name, stated.value, "written", config.document, path, stated.at)
-    return Statement(stated.name, stated.value, "default", None, path, stated.at, f"{config.form.framework} {config.target.version}")
+        return Statement(stated.name, stated.value, "written", config.document, path, stated.at, form=config.form.name)
+    return Statement(
+        stated.name, stated.value, "default", None, path, stated.at, f"{config.form.framework} {config.target.version}", config.form.name
+    )

@@ -17,7 +17,7 @@ ORIGINS: tuple[Origin, ...] = ("override", "written", "model", "default")
 class Statement(NamedTuple):
     """One value of the run and where it comes from: the command line, a place in a file, the model, or the default of a framework.
 
-    ``document`` and ``path``: where it is written, if it is; ``key``: how the file calls it; ``source``: whose default, or which model.
+    ``document`` and ``path``: where it is written, if it is; ``key``: how the file calls it; ``source``: whose default, or which model. ``form``: the format in whose words the value is.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Statement(NamedTuple):
     path: Path = ()
     key: str = ""
     source: str = ""
+    form: str = ""
 
 
 # what follows from others by multiplication

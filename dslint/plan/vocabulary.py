@@ -101,5 +101,9 @@ VOCABULARY: dict[str, Term] = {
     "model.dtype": Term("str", "the weights' type in the checkpoint"),
     "model.tied_embeddings": Term("bool", "input and output embeddings are one matrix"),
     "model.experts": Term("int", "experts of each mixture layer"),
+    "model.embedding_names": Term("list of str", "names of the embedding modules"),
+    "model.expert_parameters": Term("list of str", "parameters that hold all experts of a layer in one tensor"),
+    "model.module_classes": Term("list of str", "every class of module of the model but torch's own"),
+    "model.no_split": Term("list of str", "class names of the modules that stay on one device"),
     "model.quantization": Term("str", "the checkpoint's own quantisation method"),
 }
