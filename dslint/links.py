@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dslint.document import Change, Document, load
 from dslint.document.load import MAXIMUM_BYTES, read
@@ -29,6 +29,8 @@ CODES: dict[str, tuple[str, str]] = {
     "LK003": ("linked-file-unreadable", "The file that the config names cannot be read."),
     "LK004": ("linked-directory", "The config names a directory where a file belongs."),
 }
+# what is looked for inside of a directory that a link names
+INSIDE = {"adapter": "adapter_config.json", "data": "dataset_info.json"}
 
 
 class Files:
@@ -49,13 +51,15 @@ class Files:
             return Found()
         if link.format == "model":
             return Found(model=partial(self._model, config, name))
-        if link.format == "adapter":
-            return self._adapter(config, link, name)
+        if link.format in INSIDE:
+            return self._directory(config, link, name)
         for place in self._places(config, name):
             if os.path.isfile(place):
                 return self._document(config, link, place)
             if os.path.isdir(place):
                 return Found(diagnostic=_say(config, link, "LK004", f"{name} is a directory, not a file"))
+        if (said := _shipped(config.form.ships, name)) is not None:
+            return Found(model=partial(_of_framework, said, name))
         return Found(diagnostic=self._missing(config, link, name))
 
     def _places(self, config: Config, name: str) -> Iterator[str]:
@@ -79,9 +83,9 @@ class Files:
             self._read[real] = load(place, data, "json" if link.format in ("deepspeed", "fsdp") else None, max_bytes=self.max_bytes)
         return Found(self._read[real])
 
-    def _adapter(self, config: Config, link: Link, name: str) -> Found:
-        """The adapter_config.json of a directory in the project; a name on the Hub, or a directory of another machine, says nothing."""
-        places = (os.path.join(place, "adapter_config.json") for place in self._places(config, name))
+    def _directory(self, config: Config, link: Link, name: str) -> Found:
+        """What a directory in the project says of itself; a name on the Hub, or a directory of another machine, says nothing."""
+        places = (os.path.join(place, INSIDE[link.format]) for place in self._places(config, name))
         return next((self._document(config, link, place) for place in places if os.path.isfile(place)), Found())
 
     def _model(self, config: Config, name: str) -> list[Statement]:
@@ -97,13 +101,22 @@ class Files:
         return list(_of_model(known, name)) if known is not None else []
 
     def _missing(self, config: Config, link: Link, name: str) -> Diagnostic | None:
-        shipped = config.form.ships
-        if name in shipped or os.path.isabs(os.path.expanduser(name)):
-            return None if name in shipped else _missing_elsewhere(config, link, name)
-        near = _near(self._places(config, name), name) or _like(name, shipped)
+        if os.path.isabs(os.path.expanduser(name)):
+            return _missing_elsewhere(config, link, name)
+        near = _near(self._places(config, name), name) or _like(name, config.form.ships)
         if near is None:
             return _missing_elsewhere(config, link, name)
         return _say(config, link, "LK002", f"{name} does not exist: did you mean {near}?", near)
+
+
+def _shipped(ships: Mapping[str, Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+    """What a file of the framework's own repository says, wherever that lies on the machine of the run."""
+    plain = name.replace("\\", "/")
+    return next((said for place, said in ships.items() if plain == place or plain.endswith(f"/{place}")), None)
+
+
+def _of_framework(said: Mapping[str, Any], name: str) -> list[Statement]:
+    return [Statement(term, value, "model", source=name) for term, value in said.items()]
 
 
 def _of_model(facts: ModelFacts, source: str) -> Iterator[Statement]:

@@ -19,6 +19,7 @@ def reread(document: Document) -> None:
     """Give plain scalars the value that OmegaConf gives them. Doing it twice changes nothing."""
     if document.syntax != "yaml" or document.root is None:
         return
+    document.dialect = "omegaconf"
     for scalar in _scalars(document.root):
         text = scalar.value
         if isinstance(text, str) and text[-1:].isdigit() and OMEGACONF_FLOAT.fullmatch(text):

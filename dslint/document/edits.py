@@ -12,6 +12,7 @@ import stat
 from collections.abc import Sequence as Many
 from typing import Any, Literal, NamedTuple
 
+from dslint.document.dialect import reread
 from dslint.document.load import load
 from dslint.document.tree import Document, Entry, Mapping, Node, Path, Scalar, to_python
 
@@ -98,6 +99,8 @@ def _one(document: Document, change: Change) -> Document:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     after = load(document.file, encode(document, text), document.syntax)
+    if document.dialect == "omegaconf":
+        reread(after)
     same = after.root is not None and to_python(after.root) == intended and len(after.problems) <= len(document.problems)
     if not same or len(after.duplicates) > len(document.duplicates):
         raise _Withheld

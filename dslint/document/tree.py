@@ -81,7 +81,7 @@ class Document:
 
     ``root`` is None when nothing could be read of it; then ``problems`` says why. ``lenient`` holds the places that Hjson
     takes and strict JSON does not (comments, trailing commas, quoteless strings), ``duplicates`` the keys written twice;
-    the rules decide, by context, what either means.
+    the rules decide, by context, what either means. ``dialect``: whose reading of plain YAML scalars the values are.
     """
 
     file: str
@@ -92,6 +92,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     lenient: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
+    dialect: Literal["pyyaml", "omegaconf"] = "pyyaml"
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 
 from dslint.document import Document, Mapping, Path
+from dslint.document.dialect import reread
 from dslint.engine.project import Project, Target
 from dslint.engine.versions import Version, parse_version
 from dslint.formats import FORMATS
@@ -60,6 +61,8 @@ def read_config(
     """
     form = FORMATS[name]
     target = target_of(form, project)
+    if form.dialect(target.version) == "omegaconf":
+        reread(document)
     resolved = resolve(node, mount, Schema.load(form.framework).at(target.version), form.root(document))
     context: Context | None = "hf" if parent is not None else project.context or form.context(resolved)
     config = Config(document, form, resolved, project, target, context, parent, at, overridden)

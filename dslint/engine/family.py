@@ -89,6 +89,8 @@ def assemble(roots: Sequence[Config], find: Finder) -> Family:
 
 def _follow(family: Family, config: Config, link: Link, find: Finder) -> Config | None:
     if isinstance(link.value, Mapping):
+        if link.format not in FORMATS:
+            return None
         path = config.resolved.path(link.at)
         return read_config(config.document, link.value, link.format, config.project, mount=path, parent=config, at=link.at)
     found = find(config, link)

@@ -40,7 +40,8 @@ class Format(NamedTuple):
 
     ``recognises``: is this document one? ``context``: what the content tells of the reader of the file. ``root``: the schema block that a
     document starts with, where the format has several kinds. ``fills``: keys whose "auto" the integration fills in, with the Plan's name of the value.
-    ``ships``: paths of files that the framework itself brings. ``strict_json``: its reader takes no comments and trailing commas.
+    ``dialect``: how a version of the framework reads plain YAML scalars. ``ships``: paths of files that the framework itself brings, with what they say
+    in the Plan's words. ``strict_json``: its reader takes no comments and trailing commas.
     ``duplicates``: what a key that is written twice is, where no rule says it.
     """
 
@@ -50,11 +51,11 @@ class Format(NamedTuple):
     companions: tuple[str, ...]
     recognises: Callable[[Document, Context | None], bool]
     context: Callable[[Resolved], Context | None] = lambda _: None
-    dialect: Dialect = "pyyaml"
+    dialect: Callable[[str], Dialect] = lambda _: "pyyaml"
     root: Callable[[Document], str | None] = lambda _: None
     links: Callable[[Resolved], Iterable[Link]] = _nothing
     states: Callable[[Resolved], Iterable[Stated]] = _nothing
     fills: Mapping[str, str] = {}
-    ships: tuple[str, ...] = ()
+    ships: Mapping[str, Mapping[str, Any]] = {}
     strict_json: bool = True
     duplicates: Literal["error", "warning"] | None = "warning"

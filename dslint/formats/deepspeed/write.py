@@ -119,7 +119,7 @@ class _Writer:
         draft = self.draft
         name = draft.get("optimizer.type")
         statement = draft.plan.statement("optimizer.type")
-        if statement is None or statement.origin == "default" and not self.auto:
+        if statement is None or (statement.origin == "default" and not self.auto):
             kind, note = "AdamW", ""
         else:
             common = optimizer_in_common(statement.form, str(name)) or ""
@@ -135,7 +135,7 @@ class _Writer:
         draft.fate("optimizer.type", "approximate" if note else "carried", "optimizer.type", note)
         params = {"optimizer.lr": "lr", "optimizer.betas": "betas", "optimizer.eps": "eps", "optimizer.weight_decay": "weight_decay"}
         for parameter, key in params.items():
-            if kind in ("SGD", "Lion") and key in ("eps",) or kind == "SGD" and key == "betas":
+            if (kind in ("SGD", "Lion") and key in ("eps",)) or (kind == "SGD" and key == "betas"):
                 draft.lose(parameter, f"{kind} has no such parameter")
             else:
                 self.value(parameter, f"optimizer.params.{key}")
