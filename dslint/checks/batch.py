@@ -11,6 +11,7 @@ from dslint.document import Change
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
 from dslint.schema.missing import MISSING
+from dslint.schema.suggest import suggest
 
 TOTAL, MICRO, STEPS = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 KEYS = (TOTAL, MICRO, STEPS)
@@ -52,8 +53,8 @@ def read_batch(view: View) -> Batch | None:
     values: list[int | None] = []
     for path in KEYS:
         value = view.get(path)
-        if isinstance(value, (bool, float)) and value == int(value):
-            value = int(value)  # 2.0 and true count as whole numbers in the engine's arithmetic
+        if value is MISSING and isinstance(plain := view.raw(path), (bool, float)) and plain == int(plain):
+            value = int(plain)  # 2.0 and true count as whole numbers in the engine's arithmetic
         if isinstance(value, int) and value > 0:
             values.append(value)
         elif view.absent(path) or view.auto(path) or view.raw(path) is None:
@@ -178,9 +179,12 @@ def _repairs(view: View, batch: Batch, world: int) -> Iterator[Fix]:
 
 @check("no-batch-size")
 def no_batch_size(view: View) -> Iterator[Finding]:
-    """Neither the total nor the micro batch is given (null counts as not given)."""
+    """Neither the total nor the micro batch is given (null counts as not given); one that is only misspelt is said as that."""
     given = [path for path in (TOTAL, MICRO) if view.written(path) and view.raw(path) is not None]
     if given or elastic(view) or view.on("autotuning.enabled"):
+        return
+    unknown = [issue for issue in view.resolved.issues if issue.kind == "unknown" and "." not in issue.canonical]
+    if any(suggest(issue.canonical, issue.block.keys) in (TOTAL, MICRO) for issue in unknown):
         return
     fix = Fix('"auto" for the HF integration to fill in', "unsafe", (Change("set", view.path(MICRO), "auto"),))
     one = Fix(f"{MICRO} 1", "unsafe", (Change("set", view.path(MICRO), 1),))

@@ -10,6 +10,7 @@ from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
+from dslint.schema.suggest import suggest
 
 # blocks whose "enabled" is false unless written
 SWITCHED = (
@@ -41,7 +42,8 @@ SCHEDULE_NEEDS = {
 def block_without_enabled(view: View) -> Iterator[Finding]:
     for path in SWITCHED:
         block = view.raw(path)
-        if isinstance(block, dict) and "enabled" not in block and any(not name.startswith(("_", "//", "#")) for name in block):
+        names = [name for name in block if not name.startswith(("_", "//", "#"))] if isinstance(block, dict) else []
+        if names and "enabled" not in names and not any(suggest(name, ["enabled"]) for name in names):
             fix = Fix("enable it", "unsafe", (Change("set", (*view.path(path), "enabled"), True),))
             yield Finding(path, {"block": path}, fixes=(fix,))
 

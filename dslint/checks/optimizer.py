@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
+from dslint.schema.missing import MISSING
 from dslint.schema.suggest import suggest
 
 # DeepSpeed's own, by name in any case (runtime/config.py: DEEPSPEED_OPTIMIZERS)
@@ -58,6 +60,23 @@ ADAM_CLASSES = {
 POPPED_SINCE = (0, 19, 0)  # fp32_optimizer_states is taken out before any class is built
 
 
+# what the Trainer and DeepSpeed's own classes call them, lower-cased
+OTHER_NAMES = {
+    "fusedadam": "Adam",
+    "cpuadam": "Adam",
+    "cpu_adam": "Adam",
+    "deepspeedcpuadam": "Adam",
+    "adamw_torch": "AdamW",
+    "adamw_torch_fused": "AdamW",
+    "adamw_apex_fused": "AdamW",
+    "adamw_hf": "AdamW",
+    "fusedlamb": "Lamb",
+    "fusedlion": "Lion",
+    "deepspeedcpulion": "Lion",
+    "deepspeedcpuadagrad": "Adagrad",
+}
+
+
 def own_optimizers(view: View) -> dict[str, str]:
     """DeepSpeed's own optimizers of the target version: lower-cased name -> name."""
     known = dict(OWN)
@@ -72,15 +91,23 @@ def optimizer_type(view: View) -> Iterator[Finding]:
     if not isinstance(written, str):
         return
     own = own_optimizers(view)
+    version = ".".join(map(str, view.version))
+    if written.lower() == "muon" and view.version < MUON_SINCE:
+        hint = "; DeepSpeed's Muon came with 0.17.6, and torch's own takes a model of matrices only"
+        yield Finding("optimizer.type", {"hint": hint, "version": version})
+        return
     if written.lower() in own or written in TORCH:
         return
-    version = ".".join(map(str, view.version))
     if written.lower() in ONE_BIT:
         base = "Lamb" if "lamb" in written.lower() else "Adam"
-        hint = f": the 1-bit optimizers were removed in 0.19.7, use {base}"
+        hint = f"; the 1-bit optimizers were removed in 0.19.7, use {base}"
         yield Finding("optimizer.type", {"hint": hint, "version": version}, fixes=_write(view, base))
         return
-    near = suggest(written, [*own.values(), *sorted(TORCH - {"Optimizer"})]) or _contained(written, own)
+    if "8bit" in written.lower().replace("_", "") or "paged" in written.lower():
+        hint = "; 8-bit and paged optimizers are made in the script or by the Trainer's optim, without an optimizer block here"
+        yield Finding("optimizer.type", {"hint": hint, "version": version})
+        return
+    near = OTHER_NAMES.get(written.lower()) or suggest(written, [*own.values(), *sorted(TORCH - {"Optimizer"})]) or _contained(written, own)
     hint = f"; did you mean {near}?" if near else ""
     yield Finding("optimizer.type", {"hint": hint, "version": version}, fixes=_write(view, near) if near else ())
 
@@ -125,25 +152,34 @@ def optimizer_parameter_of_another_class(view: View) -> Iterator[Finding]:
 
 # DeepSpeed schedules that set the learning rate before the first step
 SETS_RATE = frozenset({"WarmupLR", "WarmupDecayLR", "OneCycle", "LRRangeTest"})
+RATES = ("lr", "muon_lr", "adam_lr")
 
 
 @check("learning-rate-not-a-number")
 def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
-    """A text where the learning rate stands; "auto" is another rule's, a gap of a template too."""
-    written, path = view.raw("optimizer.params.lr"), "optimizer.params.lr"
-    if (
-        not isinstance(written, str)
-        or view.auto(path)
-        or path in view.resolved.placeholders
-        or not isinstance(view.get("optimizer.type"), str)
-    ):
+    """No number where the learning rate stands; "auto" is another rule's, a gap of a template too."""
+    kind = view.get("optimizer.type")
+    if not isinstance(kind, str):
         return
-    hidden = view.get("scheduler.type") in SETS_RATE
-    saved = "; here only the scheduler hides it" if hidden else ""
-    fixes: tuple[Fix, ...] = ()
-    with suppress(ValueError):
-        fixes = (Fix("write the number", "safe", (Change("set", view.path(path), float(written)),)),)
-    yield Finding(path, {"written": f'"{written}"', "saved": saved}, severity="warning" if hidden else "error", fixes=fixes)
+    for name in RATES:
+        path = f"optimizer.params.{name}"
+        written = view.raw(path)
+        if written is MISSING or isinstance(written, (int, float)) or view.auto(path) or path in view.resolved.placeholders:
+            continue
+        hidden = view.get("scheduler.type") in SETS_RATE and not _built_by_torch(view, kind)
+        fixes: tuple[Fix, ...] = ()
+        if isinstance(written, str):
+            with suppress(ValueError):
+                fixes = (Fix("write the number", "safe", (Change("set", view.path(path), float(written)),)),)
+        saved = "; here only the scheduler hides it" if hidden else ""
+        shown = json.dumps(written, ensure_ascii=False)
+        yield Finding(path, {"name": name, "written": shown, "saved": saved}, severity="warning" if hidden else "error", fixes=fixes)
+
+
+def _built_by_torch(view: View, kind: str) -> bool:
+    """Does a class of torch.optim take the parameters? Those look at the learning rate when they are built."""
+    own, offloaded = own_optimizers(view), view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
+    return kind.lower() not in own or view.on("optimizer.params.torch_adam") or (kind.lower() == "adagrad" and not offloaded)
 
 
 @check("negative-optimizer-parameter")
@@ -151,9 +187,7 @@ def negative_optimizer_parameter(view: View) -> Iterator[Finding]:
     kind = view.get("optimizer.type")
     if not isinstance(kind, str):
         return
-    offloaded = view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
-    torchs = view.on("optimizer.params.torch_adam") or (kind.lower() == "adagrad" and not offloaded)
-    own = kind.lower() in own_optimizers(view) and not torchs
+    own = not _built_by_torch(view, kind)
     for name in ("lr", "eps", "weight_decay", "muon_lr", "adam_lr"):
         value = view.get(f"optimizer.params.{name}")
         if isinstance(value, (int, float)) and value < 0:

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
+from dslint.hardware import known_of
 
 FP16_RANGE = 2.0**16
-# names of GPUs and their compute capability, for those older than Ampere (8.0); NVIDIA's list of CUDA GPUs
-OLDER_GPUS = (
-    (re.compile(r"\bK(20|40|80)\b"), 3.7),
-    (re.compile(r"\b(M4|M10|M40|M60)\b|\bGTX 9\d\d\b"), 5.2),
-    (re.compile(r"\bP100\b"), 6.0),
-    (re.compile(r"\b(P4|P6|P40)\b|\bGTX 10\d\d\b|\b10[678]0 ?Ti\b|\bTitan Xp?\b", re.IGNORECASE), 6.1),
-    (re.compile(r"\bV100S?\b|\bTitan V\b|\bGV100\b", re.IGNORECASE), 7.0),
-    (
-        re.compile(
-            r"\bT4G?\b|\bRTX 20[678]0\b|\b20[678]0 ?(Ti|Super)?\b|\bTitan RTX\b|\bQuadro RTX\b|\bGTX 16\d\d\b|\bT1000\b", re.IGNORECASE
-        ),
-        7.5,
-    ),
-)
 # what other places of DeepSpeed and PyTorch call the three types that communication knows
 SPELLINGS = {
     "bfloat16": "bf16",
@@ -62,15 +48,12 @@ def without_zero(view: View) -> bool:
 
 
 def capability(view: View) -> float | None:
-    """The compute capability that was given, or that of a well-known GPU older than 8.0; None when unknown (or not known to be old)."""
+    """The compute capability that was given, or that of a well-known GPU; None when unknown."""
     given = view.fact("cuda_capability")
-    if isinstance(given, (int, float)):
-        return float(given)
-    name = view.fact("gpu_name")
-    if not isinstance(name, str):
-        return None
-    words = re.sub(r"[-_/]", " ", name)
-    return next((number for pattern, number in OLDER_GPUS if pattern.search(words)), None)
+    if not isinstance(given, (int, float)):
+        name = view.fact("gpu_name")
+        given = known_of(name).get("cuda_capability") if isinstance(name, str) else None
+    return float(given) if isinstance(given, (int, float)) else None
 
 
 @check("bf16-without-hardware")

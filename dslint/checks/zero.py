@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from dslint.checks.registry import check
@@ -65,3 +66,15 @@ def zenflow_strategy_and_interval(view: View) -> Iterator[Finding]:
         yield Finding(at, {"strategy": "auto", "needs": f"takes no number for select_interval, this config has {interval}"}, fixes=(fix,))
     if strategy in ("step", "epoch") and interval == "auto":
         yield Finding(at, {"strategy": strategy, "needs": "needs a number for select_interval"}, fixes=())
+
+
+@check("zero-as-a-boolean")
+def zero_as_a_boolean(view: View) -> Iterator[Finding]:
+    """A switch in place of the block: an old form for DeepSpeed, nothing that the HF integration can read."""
+    written = view.raw("zero_optimization")
+    if isinstance(written, bool):
+        plain = {"stage": int(written)}
+        fix = Fix(f"write {json.dumps(plain)}", "safe", (Change("set", view.path("zero_optimization"), plain),))
+        hf = view.context == "hf"
+        effect = "; the Hugging Face integration stops at it" if hf else ""
+        yield Finding("zero_optimization", {"effect": effect}, severity="error" if hf else "warning", fixes=(fix,))

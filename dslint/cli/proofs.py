@@ -33,8 +33,7 @@ class Proof(NamedTuple):
 
     def render(self) -> str:
         """The outcome, with the line and the finding that the engine's error is about."""
-        first, *rest = self.outcome.render().splitlines()
-        lines = [printable(first), *(printable(line if line.startswith("  ") else f"            {line}") for line in rest)]
+        lines = [printable(line) for line in self.outcome.render().splitlines()]
         if self.state == "before":
             lines[0] = f"before the repair: {lines[0]}"
         if self.cause is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -86,18 +85,18 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
             fixes=(remove if taken else renaming,),
         )
         return
-    places = belongs(view.resolved.schema, name, issue.canonical)
-    if places:
-        home = places[0] if len(places) == 1 else None
+    homes = belongs(view.resolved.schema, name, issue.canonical, None if issue.node is None else to_python(issue.node))
+    if homes:
+        home = homes[0]
         fixes: tuple[Fix, ...] = (remove,)
-        if home and not view.written(home):
-            fixes = (Fix(f"move it to {home}", "unsafe", (Change("move", issue.path, to=view.path(home)),)), remove)
+        if len(homes) == 1 and home.takes is not None and not view.written(home.path):
+            fixes = (Fix(f"move it to {home.path}", "unsafe", (Change("move", issue.path, to=view.path(home.path)),)), remove)
         yield from _say(
             view,
             issue,
             "SC002",
             "error",
-            f"{name} does not belong {where}: it is read at {' or '.join(places)}; {consequence}",
+            f"{name} does not belong {where}: it is read at {' or '.join(home.path for home in homes)}; {consequence}",
             fixes=fixes,
         )
         return
@@ -139,6 +138,11 @@ def _wrong_value(view: View, issue: Issue) -> Iterator[Diagnostic]:
         if near is not None:
             suggestion = f"; did you mean {near}?"
             fixes = (Fix(f"write {near}", "unsafe", (Change("set", issue.path, near),)),)
+    elif (
+        issue.info.auto == "hf" and view.context != "native" and isinstance(issue.node, Scalar) and str(issue.node.value).lower() == "auto"
+    ):
+        suggestion = '; did you mean "auto", in small letters?'
+        fixes = (Fix('write "auto"', "unsafe", (Change("set", issue.path, "auto"),)),)
     elif (plain := _plain(issue.node, issue.info)) is not None:
         fixes = (Fix(f"write {json.dumps(plain)}", "safe", (Change("set", issue.path, plain),)),)
     severity: Severity = "warning" if _tolerated(issue, issue.info) else "error"
@@ -164,11 +168,11 @@ def _plain(node: Node | None, info: KeyInfo) -> int | float | bool | None:
     text = node.value.strip().lower()
     if "boolean" in info.type and text in ("true", "false"):
         return text == "true"
-    for kind, convert in (("integer", int), ("number", float)):
-        if kind in info.type:
-            with suppress(ValueError):
-                number = convert(text)
-                return number if coerce(info, number).ok and math.isfinite(number) else None
+    with suppress(ValueError, OverflowError):
+        number: int | float = int(text) if text.lstrip("+-").isdigit() else float(text)
+        if "integer" in info.type and number == int(number):
+            number = int(number)
+        return number if {"integer", "number"} & set(info.type) and coerce(info, number).ok else None
     return None
 
 
@@ -188,8 +192,9 @@ def _auto(view: View, issue: Issue) -> Iterator[Diagnostic]:
     severity: Severity = "error"
     if info.native_auto == "tolerated":
         severity = "warning"
-    elif info.native_auto == "dropped" and view.context != "native":
-        severity = "info"
+    elif info.native_auto == "dropped":
+        # where nobody ever fills it in, the default is as good a meaning as any
+        severity = "info" if view.context != "native" else "error" if info.auto == "hf" else "warning"
     fixes: tuple[Fix, ...] = ()
     if info.native_auto == "dropped":
         fixes = (Fix(f"remove {name}", "safe", (Change("delete", issue.path),)),)

@@ -248,7 +248,7 @@ def _shown(value: Any) -> str:
 
 
 def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
-    """The fix with its paths and values; None where a value cannot be computed or there is nothing to change."""
+    """The fix with its paths and values; None where a value cannot be computed, there is nothing to change, or its goal is already written."""
 
     def at(path: str) -> Path:
         return view.path(place.path if path == "it" and place else path)
@@ -266,6 +266,8 @@ def _fix(template: FixTemplate, place: Place | None, view: View) -> Fix | None:
     for old, new in template.rename:
         changes.append(Change("rename", at(old), to=(*at(old)[:-1], new)))
     for old, new in template.move:
+        if view.written(new):
+            return None
         changes.append(Change("move", at(old), to=view.path(new)))
     return Fix(template.title, template.safety, tuple(changes)) if changes else None
 

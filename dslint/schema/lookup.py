@@ -143,7 +143,7 @@ def key_info(facts: Mapping[str, Any], version: str) -> KeyInfo:
         if values.get(name) is not None:
             values[name] = (values[name],) if isinstance(values[name], str) else tuple(values[name])
     if values.get("items"):
-        values["items"] = key_info(values["items"], version)
+        values["items"] = key_info({"coerce": values.get("coerce", "pydantic"), **values["items"]}, version)
     if values.get("by_type"):
         values["by_type"] = ByType(**values["by_type"])
     if values.get("deprecated") is not None:

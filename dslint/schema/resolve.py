@@ -119,7 +119,7 @@ def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Bl
     outcome = coerce(info, to_python(node))
     if outcome.ok:
         resolved.values[canonical] = MISSING if outcome.value is None else outcome.value
-    elif is_placeholder(node) and not _is_choice(info, node):
+    elif is_placeholder(node) and not _is_choice(info, node) and not _is_auto(resolved, node):
         resolved.placeholders.append(canonical)
     else:
         _note(resolved, outcome.kind, canonical, path, block, info, node, outcome.expected)
@@ -162,6 +162,10 @@ def _is_choice(info: KeyInfo, node: Node) -> bool:
     """One of the key's own choices, in another case."""
     value = node.value if isinstance(node, Scalar) else None
     return isinstance(value, str) and value.lower() in {str(choice).lower() for choice in info.enum or ()}
+
+
+def _is_auto(resolved: Resolved, node: Node) -> bool:
+    return resolved.schema.autos and isinstance(node, Scalar) and str(node.value).lower() == "auto"
 
 
 def is_placeholder(node: Node) -> bool:

@@ -87,7 +87,8 @@ class Outcome:
         """A few lines for people."""
         lines = [f"{self.name}: {self.status.upper()}" + (f": {self.reason}" if self.reason else "")]
         if self.error:
-            lines.append(f"  engine    {self.error}")
+            first, *more = str(self.error).splitlines() or [""]
+            lines += [f"  engine    {first}", *(f"            {line}" for line in more)]
             lines.append(f"            in {self.error.where} ({self.error.phase})")
         lines += [f"  declared  {row.what}: {row.declared}, but trained: {row.found}" for row in self.table if not row.same]
         same = [f"{row.what} {row.found}" for row in self.table if row.same]

@@ -98,23 +98,26 @@ def test_what_resembles_nothing(block: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "written", "places"),
+    ("name", "written", "value", "places"),
     [
-        ("reduce_bucket_size", "reduce_bucket_size", ("zero_optimization.reduce_bucket_size",)),
-        ("aio", "zero_optimization.aio", ("aio",)),
-        ("stage", "stage", ()),
-        ("enabled", "enabled", ()),
-        ("gradient_clipping", "optimizer.params.gradient_clipping", ("gradient_clipping",)),
-        ("nonsense", "nonsense", ()),
+        ("reduce_bucket_size", "reduce_bucket_size", 1, ("zero_optimization.reduce_bucket_size",)),
+        ("aio", "zero_optimization.aio", {}, ("aio",)),
+        ("stage", "stage", 1, ()),
+        ("enabled", "enabled", True, ()),
+        ("gradient_clipping", "optimizer.params.gradient_clipping", 1.0, ("gradient_clipping",)),
+        ("nonsense", "nonsense", 1, ()),
         # what scripts and model configs write for themselves
-        ("hidden_size", "hidden_size", ()),
-        ("model_type", "model_type", ()),
-        ("num_workers", "num_workers", ()),
-        ("max_grad_norm", "fp16.max_grad_norm", ()),
+        ("hidden_size", "hidden_size", 64, ()),
+        ("model_type", "model_type", "llama", ()),
+        ("num_workers", "num_workers", 4, ()),
+        ("max_grad_norm", "fp16.max_grad_norm", 1.0, ()),
+        # no plain value where a block is read; what replaced a deprecated key
+        ("pipeline", "checkpoint.parallel_write.pipeline", True, ()),
+        ("cpu_offload", "cpu_offload", True, ("zero_optimization.offload_optimizer",)),
     ],
 )
-def test_where_a_key_belongs(name: str, written: str, places: tuple[str, ...]) -> None:
-    assert belongs(DEEPSPEED, name, written) == places
+def test_where_a_key_belongs(name: str, written: str, value: object, places: tuple[str, ...]) -> None:
+    assert tuple(home.path for home in belongs(DEEPSPEED, name, written, value)) == places
 
 
 @pytest.mark.parametrize(
