@@ -89,7 +89,7 @@ def _fills(family: Family) -> dict[str, list[str]]:
     for config in family.configs:
         for path in config.resolved.autos:
             if (name := config.form.fills.get(path)) is not None and config.parent is not None:
-                places.setdefault(name, []).append(f"{_line(config.document, config.resolved.path(path))} {path}")
+                places.setdefault(name, []).append(_line(config.document, config.resolved.path(path)))
     return places
 
 
