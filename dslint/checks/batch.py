@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
+from dslint.engine.generic import MAXIMUM_ISSUES
 from dslint.engine.view import Finding, View
 from dslint.schema.missing import MISSING
 from dslint.schema.suggest import suggest
@@ -183,7 +184,7 @@ def no_batch_size(view: View) -> Iterator[Finding]:
     given = [path for path in (TOTAL, MICRO) if view.written(path) and view.raw(path) is not None]
     if given or elastic(view) or view.on("autotuning.enabled"):
         return
-    unknown = [issue for issue in view.resolved.issues if issue.kind == "unknown" and "." not in issue.canonical]
+    unknown = [issue for issue in view.resolved.issues[:MAXIMUM_ISSUES] if issue.kind == "unknown" and "." not in issue.canonical]
     if any(suggest(issue.canonical, issue.block.keys) in (TOTAL, MICRO) for issue in unknown):
         return
     fix = Fix('"auto" for the HF integration to fill in', "unsafe", (Change("set", view.path(MICRO), "auto"),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 # what people write at the top level of a DeepSpeed config, from sibling frameworks, older releases and habit
 SIBLINGS: dict[str, str] = {
@@ -83,6 +83,7 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     return _by_tokens(plain, known) or _by_distance(plain, known)
 
 
+@lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
     return SEPARATORS.sub("_", CAMEL.sub("_", name.strip())).lower()
 
