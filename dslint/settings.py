@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dslint.engine import facts as facts_module
-from dslint.engine.facts import Facts, Value
+from dslint.engine.facts import UNLIMITED, Facts, Value, sound
 from dslint.engine.project import Target
 from dslint.engine.rules import Rule
 from dslint.faults import Fault
@@ -150,7 +150,7 @@ def _facts(file: str, value: Any) -> dict[str, Value]:
             try:
                 derived = facts_of(str(fact))
             except Fault as fault:
-                raise Fault(str(fault).replace("--gpu", f"{where}:")) from None
+                raise Fault(str(fault).replace("--gpu", f"{where}:", 1).replace("--gpu", "gpu:")) from None
             continue
         if name not in FACTS:
             known = ["gpu", *FACTS]
@@ -161,9 +161,11 @@ def _facts(file: str, value: Any) -> dict[str, Value]:
             if kind is str
             else isinstance(fact, (int,) if kind is int else (int, float)) and not isinstance(fact, bool)
         )
-        if not fits:
+        if name == "memlock_kb" and str(fact).lower() in UNLIMITED:
+            fact, fits = float("inf"), True
+        if not fits or not sound(name, fact):
             expected = {str: "a text in quotes", int: "a whole number", float: "a number"}[kind]
-            raise Fault(f"{where}: expected {expected}, not {fact!r}")
+            raise Fault(f"{where}: expected {expected}{' above 0' if fits else ''}, not {fact!r}")
         facts[name] = fact
     return derived | facts
 

@@ -137,8 +137,7 @@ def optimizer_parameter_of_another_class(view: View) -> Iterator[Finding]:
     written = view.get("optimizer.type")
     if not isinstance(written, str) or written.lower() not in ("adam", "adamw"):
         return
-    offloaded = view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
-    built = "torch.optim.AdamW" if view.on("optimizer.params.torch_adam") else "DeepSpeedCPUAdam" if offloaded else "FusedAdam"
+    built = "torch.optim.AdamW" if view.on("optimizer.params.torch_adam") else "DeepSpeedCPUAdam" if _offloaded(view) else "FusedAdam"
     taken = ADAM_CLASSES[built]
     if view.version >= POPPED_SINCE or (built == "DeepSpeedCPUAdam"):
         taken = taken | {"fp32_optimizer_states"}
@@ -166,7 +165,7 @@ def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
         written = view.raw(path)
         if written is MISSING or isinstance(written, (int, float)) or view.auto(path) or path in view.resolved.placeholders:
             continue
-        hidden = view.get("scheduler.type") in SETS_RATE and not _built_by_torch(view, kind)
+        hidden = view.get("scheduler.type") in SETS_RATE and not _offloaded(view) and not _built_by_torch(view, kind)
         fixes: tuple[Fix, ...] = ()
         if isinstance(written, str):
             with suppress(ValueError):
@@ -178,8 +177,13 @@ def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
 
 def _built_by_torch(view: View, kind: str) -> bool:
     """Does a class of torch.optim take the parameters? Those look at the learning rate when they are built."""
-    own, offloaded = own_optimizers(view), view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
-    return kind.lower() not in own or view.on("optimizer.params.torch_adam") or (kind.lower() == "adagrad" and not offloaded)
+    torchs = kind.lower() not in own_optimizers(view) or (kind.lower() == "adagrad" and not _offloaded(view))
+    return torchs or view.on("optimizer.params.torch_adam")
+
+
+def _offloaded(view: View) -> bool:
+    """Do the parameters go to a class for the CPU, whose compiled part takes numbers only?"""
+    return view.get("zero_optimization.offload_optimizer.device") in ("cpu", "nvme")
 
 
 @check("negative-optimizer-parameter")

@@ -55,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Exit codes: 0 no error, 1 errors found, 2 wrong use or configuration, 3 nothing to read, 4 internal error, 130 interrupted.
     """
     gc.disable()  # a short process: looking for cycles costs a fifth of its time with many files and frees next to nothing
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -64,7 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # the reader (head, less) has gone; nothing is left to be said to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = BROKEN_PIPE
+    except OSError as error:  # a full disk behind the output
+        code = _unwritten(error)
     sys.exit(code)
+
+
+def _unwritten(error: OSError) -> int:
+    click.echo(f"dslint: the output cannot be written: {error.strerror or error}", err=True)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return WRONG_USE
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +97,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # that of a file has its name
+            raise
         from dslint.cli.crash import report_crash
 
         report_crash(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -85,10 +86,16 @@ def note(message: str) -> None:
     click.echo(f"dslint: {message}", err=True)
 
 
+def _standard_input(max_bytes: int) -> bytes:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.buffer.read(max_bytes + 1)
+
+
 def _document(source: Source, options: Options, outcome: Outcome) -> Document | None:
     """The document of a file, or None after a note of why it cannot be read."""
     try:
-        data = sys.stdin.buffer.read(options.max_bytes + 1) if source.is_stdin else read(source.name, options.max_bytes)
+        data = _standard_input(options.max_bytes) if source.is_stdin else read(source.name, options.max_bytes)
     except OSError as error:
         note(f"{source.name}: {describe(error)}")
         outcome.at_least(WRONG_USE)

@@ -51,6 +51,8 @@ class _Scanner:
         self.document = document
         self.text = document.text
         self.path: list[str | int] = []
+        # the first value without quotes that took a closing mark with it
+        self.swallowing: Span | None = None
 
     def root(self) -> Node:
         start = self.skip(0)
@@ -231,6 +233,8 @@ class _Scanner:
         assert rest is not None
         value = rest.group().rstrip()
         self.note(start, f"a string without quotes is not JSON: {value[:40]}", len(value))
+        if self.swallowing is None and re.search(r"[}\]]", value):
+            self.swallowing = Span(start, start + len(value))
         return Scalar(Span(start, start + len(value)), value), rest.end()
 
     def number(self, span: Span, whole: str, rest: str) -> int | float:
@@ -286,6 +290,9 @@ class _Scanner:
         return Problem(code, CODES[code][0], span, message, path=path)
 
     def stop_open(self, opening: int, mark: str) -> NoReturn:
+        if (rest := self.swallowing) is not None:
+            message = f"a value without quotes reaches to the end of its line, so the {mark} around it is never closed"
+            self.stop(rest.start, message, length=rest.end - rest.start)
         self.stop(opening, f"this {mark} is never closed")
 
     def stop(self, start: int, message: str, code: str = "PA002", length: int = 1) -> NoReturn:

@@ -24,6 +24,17 @@ VARIABLES: dict[str, tuple[str, type]] = {
     "LAUNCHER": ("launcher", str),
 }
 NAMES = tuple(name for name, _ in VARIABLES.values())
+# what a limit is called where there is none (ulimit)
+UNLIMITED = frozenset({"unlimited", "infinity", "inf", "-1"})
+# facts of which there may be none at all
+MAY_BE_ZERO = frozenset({"num_gpus", "memlock_kb", "dev_shm_mb"})
+
+
+def sound(name: str, value: Value) -> bool:
+    """Can this be the value of that fact? A number is finite and above zero, save where there may be none, and where a limit may be without."""
+    if isinstance(value, str):
+        return True
+    return (0 <= value < float("inf") and (value > 0 or name in MAY_BE_ZERO)) or (name == "memlock_kb" and value == float("inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +54,13 @@ class Facts:
         for variable, (name, kind) in VARIABLES.items():
             if not (text := env.get(variable, "").strip()):
                 continue
+            expected = "a whole number" if kind is int else "a number"
             try:
-                values[name] = kind(text)
+                values[name] = float("inf") if name == "memlock_kb" and text.lower() in UNLIMITED else kind(text)
             except ValueError:
-                expected = "a whole number" if kind is int else "a number"
                 raise ValueError(f"{variable} must be {expected}, not {text!r}") from None
+            if not sound(name, values[name]):
+                raise ValueError(f"{variable} must be {expected} {'of 0 or more' if name in MAY_BE_ZERO else 'above 0'}, not {text!r}")
         return cls(values, dict(env))
 
     def merged(self, other: Facts) -> Facts:
@@ -67,5 +80,5 @@ class Facts:
             nodes = values.get("num_nodes")
             if nodes is not None and per_node is not None:
                 return int(nodes) * int(per_node)
-            return values.get("num_gpus") if nodes is None and "gpus_per_node" not in values else None
+            return values.get("num_gpus") or None if nodes is None and "gpus_per_node" not in values else None
         return None

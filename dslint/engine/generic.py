@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from dslint.document import Change, Node, Scalar, to_python
+from dslint.document import Change, Mapping, Node, Scalar, to_python
 from dslint.engine.diagnostics import Diagnostic, Fix, Severity
 from dslint.engine.versions import parse_version
 from dslint.engine.view import View
 from dslint.schema.coerce import FALSE, coerce
 from dslint.schema.lookup import KeyInfo
-from dslint.schema.resolve import Issue
+from dslint.schema.resolve import Issue, joined
 from dslint.schema.suggest import suggest
 from dslint.schema.where import belongs
 
@@ -65,16 +65,21 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     name = str(issue.path[-1])
     refused = issue.block.unknown == "refused"
     consequence = f"{view.title} refuses the file" if refused else f"{view.title} ignores it"
-    where = f"in {issue.canonical.rpartition('.')[0]}" if "." in issue.canonical else "at the top level"
+    block = issue.canonical.removesuffix(joined("", name)).removesuffix(".")
+    where = f"in {block}" if block else "at the top level"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
     if (name.startswith(COMMENT_MARKS) or name == "$schema") and not refused:
         return
     if (known := issue.block.gone.get(name)) is not None:
         yield from _gone(view, issue, known)
         return
+    if "." in name and (info := view.resolved.schema.key(name)) is not None and not block:
+        yield from _dotted(view, issue, info, remove)
+        return
     near = suggest(name, [key for key, info in issue.block.keys.items() if info.deprecated is None])
     if near is not None:
-        taken = view.written(near if "." not in issue.canonical else f"{issue.canonical.rpartition('.')[0]}.{near}")
+        taken = view.written(joined(block, near))
+        taken = taken or not _fits(view, issue.block.keys[near], issue.node)
         renaming = Fix(f"rename it to {near}", "safe", (Change("rename", issue.path, to=(*issue.path[:-1], near)),))
         yield from _say(
             view,
@@ -89,7 +94,7 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     if homes:
         home = homes[0]
         fixes: tuple[Fix, ...] = (remove,)
-        if len(homes) == 1 and home.takes is not None and not view.written(home.path):
+        if len(homes) == 1 and home.takes is not None and _fits(view, home.takes, issue.node) and not view.written(home.path):
             fixes = (Fix(f"move it to {home.path}", "unsafe", (Change("move", issue.path, to=view.path(home.path)),)), remove)
         yield from _say(
             view,
@@ -104,6 +109,26 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
         yield from _say(view, issue, "SC003", "error", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
     else:
         yield from _say(view, issue, "SC004", "warning", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
+
+
+def _dotted(view: View, issue: Issue, info: KeyInfo, remove: Fix) -> Iterator[Diagnostic]:
+    """A path written as one key."""
+    name = str(issue.path[-1])
+    fixes: tuple[Fix, ...] = (remove,)
+    if not view.written(name) and _fits(view, info, issue.node):
+        fixes = (Fix("write it as blocks", "unsafe", (Change("move", issue.path, to=view.path(name)),)), remove)
+    message = f"{name} is one key with dots in its name, and {view.title} reads no such key: write it as a block in a block"
+    yield from _say(view, issue, "SC002", "error", message, fixes=fixes)
+
+
+def _fits(view: View, info: KeyInfo, node: Node | None) -> bool:
+    """Could this value stand at that key? Of a block, are its keys known there?"""
+    if node is None or (info.auto is not None and isinstance(node, Scalar) and node.value == "auto"):
+        return True
+    if isinstance(node, Mapping) and info.block is not None:
+        block = view.resolved.schema.block(info.block)
+        return all(entry.name in block.keys or entry.name.startswith(COMMENT_MARKS) for entry in node.entries)
+    return coerce(info, to_python(node)).ok
 
 
 def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
@@ -122,7 +147,8 @@ def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
     fixes: tuple[Fix, ...] = (remove,)
     if known.renamed_to is not None:
         message += f": use {known.renamed_to}"
-        if not view.written(known.renamed_to):
+        info = view.resolved.schema.key(known.renamed_to)
+        if not view.written(known.renamed_to) and (info is None or _fits(view, info, issue.node)):
             fixes = (Fix(f"move it to {known.renamed_to}", "unsafe", (Change("move", issue.path, to=view.path(known.renamed_to)),)), remove)
     yield from _say(view, issue, "SC008", "error" if refused else "warning", message, fixes=fixes)
 

@@ -236,7 +236,7 @@ def _shown(value: Any) -> str:
     if value is MISSING:
         return "unset"
     if isinstance(value, str):
-        return value if len(value) <= 60 else value[:57] + "…"
+        return (value if len(value) <= 60 else value[:57] + "…") if value.strip() else f'"{value}"'
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, (bool, dict, list)) or value is None:
@@ -279,7 +279,8 @@ def _dialect(config: Config) -> Iterator[Diagnostic]:
     if not document.lenient or (not strict and config.context == "native"):
         return
     first, others = document.lenient[0], len(document.lenient) - 1
-    message = f"{first.message}{f' (and {others} more places)' if others else ''}: strict JSON readers refuse the file"
+    more = f" (and {others} more place{'s' * (others > 1)})" if others else ""
+    message = f"{first.message}{more}: strict JSON readers refuse the file"
     if not strict:
         message += f" — {ONLY_IN['hf']}"
     yield Diagnostic(document, first.code, first.name, "error" if strict else "warning", first.path, first.span, message)

@@ -83,6 +83,15 @@ class VersionedSchema:
             self._blocks[name] = self._build(name)
         return self._blocks[name]
 
+    def key(self, path: str) -> KeyInfo | None:
+        """The facts of a key by its path; None where there is none, or it depends on a sibling."""
+        block: Block | None = self.block(self.root)
+        *parents, name = path.split(".")
+        for parent in parents:
+            info = block.keys.get(parent) if block else None
+            block = self.block(info.block) if info and info.block else None
+        return block.keys.get(name) if block else None
+
     def block_names(self) -> tuple[str, ...]:
         return tuple(self._raw)
 

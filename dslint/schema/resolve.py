@@ -76,15 +76,20 @@ def resolve(root: Mapping, mount: Path, schema: VersionedSchema, block: str | No
     return resolved
 
 
+def joined(block: str, name: str) -> str:
+    """The canonical path of a key; one with a dot in its own name stands in brackets, so that it is never taken for a path."""
+    if "." in name:
+        return f'{block}["{name}"]'
+    return f"{block}.{name}" if block else name
+
+
 def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Block) -> None:
     resolved.blocks[prefix] = block
     for entry in node.entries:
         name = block.aliases.get(entry.name, entry.name)
         info = block.keys.get(name)
-        here, canonical = (*path, entry.name), f"{prefix}.{name}" if prefix else name
+        here, canonical = (*path, entry.name), joined(prefix, name)
         resolved.places[canonical] = Written(here, entry.value, info)
-        if info is None and block.unknown == "open":
-            continue
         if info is None:
             _note(resolved, "unknown", canonical, here, block, None, entry.value)
             if resolved.schema.autos and isinstance(entry.value, Scalar) and entry.value.value == "auto":

@@ -53,6 +53,22 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     assert said == b""
 
 
+def test_closed_streams_and_a_full_disk_are_no_defect(folder: Path) -> None:
+    write(folder / "ds_config.json", TYPO)
+    command = " ".join(f"'{part}'" for part in DSLINT)
+
+    def shell(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert shell(f"{command} check >&-").returncode == 1
+    assert shell(f"{command} check >&- 2>&-").returncode == 1
+    closed = shell(f"{command} check - <&-")
+    assert (closed.returncode, closed.stderr) == (2, "dslint: -: standard input is closed\n")
+    if os.path.exists("/dev/full"):
+        full = shell(f"{command} check > /dev/full")
+        assert (full.returncode, full.stderr) == (2, "dslint: the output cannot be written: No space left on device\n")
+
+
 def test_a_terminal_with_few_characters_can_show_any_file(folder: Path) -> None:
     write(folder / "ds_\N{RIGHTWARDS ARROW}.json", TYPO)
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}

@@ -58,6 +58,7 @@ def test_it_reads_what_hjson_reads(text: str) -> None:
     [
         ('{"a": 1', 1, "never closed"),
         ('{\n "a": {\n "b": 1\n', 2, "never closed"),
+        ('{"a": 1,\n "b": NaN}', 2, "reaches to the end of its line"),
         ('{"a" 1}', 1, "colon"),
         ('{"a": }', 1, "value was expected"),
         ('{"a": 1}}', 1, "ends before this"),
