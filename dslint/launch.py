@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from dslint.document import Document, load, to_python
+from dslint.document.load import read
 from dslint.document.overlay import Override
 from dslint.engine.facts import Facts, Value
 from dslint.engine.project import Target
@@ -17,17 +20,16 @@ from dslint.nearest import did_you_mean
 from dslint.targets import FRAMEWORKS, checked_version
 
 CONTEXTS: Mapping[str, Context] = {"native": "native", "standalone": "native", "dict": "native", "hf": "hf"}
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-COMMENT = r"(?:^|\s)#.*$"
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+EMPTY, NO_ASSIGNMENT = "PA008", "PA015"
 
 
 class Launch(NamedTuple):
-    """Facts, target versions and context, as far as they are said."""
+    """Facts, target versions and context, as far as they are said. ``document``: the env file that says them."""
 
     facts: Facts = Facts()
     targets: Mapping[str, Target] = MappingProxyType({})
     context: Context | None = None
+    document: Document | None = None
 
 
 NOTHING_SAID = Launch()
@@ -36,13 +38,13 @@ NOTHING_SAID = Launch()
 def read_env_file(file: str) -> Launch:
     """The launch that a dotenv file describes. Raises Fault with file and line."""
     try:
-        with open(file, "rb") as stream:
-            text = stream.read().decode("utf-8-sig")
+        data = read(file)
     except OSError as error:
         raise Fault(f"--env-file {file}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise Fault(f"--env-file {file}: not UTF-8 text; save it as UTF-8") from None
-    lines = {name: (number, value) for number, name, value in parse_env(text, file)}
+    document = load(file, data, "env")
+    if document.root is None and document.problems[0].code != EMPTY:
+        raise Fault(f"--env-file {file}: {document.problems[0].message}")
+    lines = {name: (number, value) for number, name, value in variables(document)}
     targets: dict[str, Target] = {}
     context: Context | None = None
     for name, (number, value) in lines.items():
@@ -59,7 +61,16 @@ def read_env_file(file: str) -> Launch:
             facts = facts.merged(Facts.from_env({name: value}))
         except ValueError as error:
             raise Fault(f"{file}:{number}: {error}") from None
-    return Launch(with_known_gpu(facts), targets, context)
+    return Launch(with_known_gpu(facts), targets, context, document)
+
+
+def facts_of_document(document: Document) -> Facts:
+    """The facts of an env file that is checked itself; a value that is none of them tells nothing (the check says what is wrong with it)."""
+    facts = Facts()
+    for name, value in _variables(document).items():
+        with suppress(ValueError):
+            facts = facts.merged(Facts.from_env({name: value}))
+    return with_known_gpu(facts)
 
 
 def with_known_gpu(facts: Facts) -> Facts:
@@ -73,27 +84,21 @@ def with_known_gpu(facts: Facts) -> Facts:
 
 
 def parse_env(text: str, file: str) -> Iterable[tuple[int, str, str]]:
-    """Line number, name and value of each ``NAME=value``; comments, quotes and a leading ``export`` are understood. Raises Fault."""
-    for number, line in enumerate(text.splitlines(), 1):
-        plain = line.strip()
-        if not plain or plain.startswith("#"):
-            continue
-        name, equals, value = re.sub(r"^export\s+", "", plain).partition("=")
-        if not equals or not re.fullmatch(NAME, name.strip()):
-            raise Fault(f"{file}:{number}: {plain[:60]!r} is no assignment; write NAME=value")
-        yield number, name.strip(), _value(value.strip(), f"{file}:{number}")
+    """Line number, name and value of each ``NAME=value``. Raises Fault."""
+    return variables(load(file, text.encode(), "env"))
 
 
-def _value(text: str, where: str) -> str:
-    quote = text[:1]
-    if quote not in ("'", '"'):
-        return re.sub(COMMENT, "", text).strip()
-    pattern = r"'([^']*)'" if quote == "'" else r'"((?:[^"\\]|\\.)*)"'
-    match = re.match(pattern + r"\s*(?:#.*)?$", text)
-    if match is None:
-        raise Fault(f"{where}: the quote {quote} is not closed at the end of the value")
-    inner = match.group(1)
-    return inner if quote == "'" else re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape.group(1), escape.group(1)), inner)
+def variables(document: Document) -> list[tuple[int, str, str]]:
+    """Line number, name and value of each variable of an env file. Raises Fault for what is none."""
+    for problem in document.problems:
+        if problem.code == NO_ASSIGNMENT:
+            raise Fault(f"{document.file}:{document.line_column(problem.span.start)[0]}: {problem.message}")
+    return [(document.line_column(document.key_span(("env", name)).start)[0], name, value) for name, value in _variables(document).items()]
+
+
+def _variables(document: Document) -> dict[str, str]:
+    node = document.node(("env",))
+    return {name: str(value) for name, value in to_python(node).items()} if node is not None else {}
 
 
 def facts_of_flags(gpu: str | None, world_size: int | None, host_ram: float | None) -> Facts:

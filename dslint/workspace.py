@@ -16,7 +16,7 @@ from dslint.engine.project import Project, Target
 from dslint.engine.rules import Rule
 from dslint.engine.run import Launch, Report, Unread, check_family, read_entry
 from dslint.faults import CheckCrashed, Fault
-from dslint.launch import NOTHING_SAID, with_known_gpu
+from dslint.launch import NOTHING_SAID, facts_of_document, with_known_gpu
 from dslint.launch import Launch as Said
 from dslint.links import Files
 from dslint.nearest import did_you_mean
@@ -76,7 +76,7 @@ class Workspace:
 
         ``together``: all of them are one launch.
         """
-        read = [read_entry(document, self.setup(document.file).project, self.input_format, self.overrides) for document in documents]
+        read = [self._entry(document) for document in self._with_env_file(documents)]
         configs = [entry for entry in read if isinstance(entry, Config)]
         self._refuse_unclaimed(configs)
         companions = configs if together else _beside(configs)
@@ -93,6 +93,22 @@ class Workspace:
             for launch in launches
             if isinstance(launch, Unread) or len(launch.roots) > 1 or launch.roots[0].document.file not in linked
         ]
+
+    def _with_env_file(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents, and the file of --env-file where it is none of them."""
+        env = self.env.document
+        if env is None or any(os.path.realpath(document.file) == os.path.realpath(env.file) for document in documents):
+            return list(documents)
+        return [*documents, env]
+
+    def _entry(self, document: Document) -> Config | Unread | None:
+        project = self.setup(document.file).project
+        if document.syntax != "env":
+            return read_entry(document, project, self.input_format, self.overrides)
+        if document.root is None:
+            return None
+        facts = facts_of_document(document).merged(project.facts)
+        return read_entry(document, Project(project.targets, facts, project.context), self.input_format)
 
     def _refuse_unclaimed(self, configs: Sequence[Config]) -> None:
         """Raises Fault for a key of --set that no file can have."""

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from dslint.formats import FORMATS
+
 SECONDS, BYTES = 2, 500 * 1024 * 1024
 LIBC = ctypes.CDLL(None)
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
@@ -123,7 +125,7 @@ def test_a_megabyte_of_numbers_ends_in_time(tmp_path: Path) -> None:
 def test_a_directory_with_a_file_name(tmp_path: Path) -> None:
     (tmp_path / "x.json").mkdir()
     done = check(tmp_path, "x.json")
-    assert (done.returncode, done.stderr) == (3, "dslint: x.json: holds no known config (deepspeed)\n")
+    assert (done.returncode, done.stderr) == (3, f"dslint: x.json: holds no known config ({', '.join(FORMATS)})\n")
     (tmp_path / "x.json" / "ds_config.json").write_bytes(GOOD)
     assert check(tmp_path, "x.json").returncode == 0
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-SUFFIXES = (".json", ".hjson", ".yaml", ".yml")
+SUFFIXES = (".json", ".hjson", ".yaml", ".yml", ".env", "hostfile")
 SKIPPED_DIRECTORIES = frozenset(["node_modules", "venv", "__pycache__", "site-packages"])
 STDIN = "-"
 

@@ -8,11 +8,13 @@ import os
 import click
 
 from dslint.faults import Fault
-from dslint.formats import FORMATS
 from dslint.nearest import did_you_mean
 from dslint.schema.data import data_path
 from dslint.schema.lookup import Schema
-from dslint.targets import FRAMEWORKS, checked_version
+from dslint.targets import checked_version
+
+# tables of facts that describe no JSON or YAML file
+TABLES = ("models", "torch")
 
 
 @click.command("schema", context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,8 +24,7 @@ def command(framework: str) -> None:
     from dslint.schema.project import project
 
     name, equals, version = framework.partition("==")
-    stored = {file.removesuffix(".json") for file in os.listdir(data_path("schemas"))}
-    known = sorted(stored & {*FRAMEWORKS, *FORMATS})
+    known = sorted(name.removesuffix(".json") for name in os.listdir(data_path("schemas")) if name.removesuffix(".json") not in TABLES)
     if name.strip().lower() not in known:
         raise Fault(f"no schema of {name.strip()!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
     schema = Schema.load(name.strip().lower())

@@ -22,6 +22,12 @@ CODES: dict[str, tuple[str, str]] = {
     "PA011": ("too-many-nodes", "Aliases and merge keys expand the file beyond 100,000 nodes."),
     "PA012": ("unsafe-tag", "A YAML tag asks the reader to build an object; safe loaders refuse it and dslint never runs it."),
     "PA013": ("several-documents", "A YAML file holds more than one document; only the first is read."),
+    "PA015": ("no-assignment", "A line of variables is no NAME=value, or its quote is not closed."),
+    "PA016": (
+        "no-host",
+        "DeepSpeed's launcher refuses a hostfile with a line that is not NAME slots=GPUS: 'Hostfile contains a bad entry'.",
+    ),
+    "PA017": ("host-twice", "DeepSpeed's launcher refuses a host that is listed twice: 'Hostfile contains multiple entries for …'."),
     "PA014": ("bad-text", "The text holds characters that stand for no text (a lone surrogate)."),
 }
 MAXIMUM_DEPTH = 200

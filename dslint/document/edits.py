@@ -94,7 +94,10 @@ def _one(document: Document, change: Change) -> Document:
         raise _Withheld
     intended = to_python(document.root)
     _apply(intended, change)
-    edits = {"set": _set, "delete": _delete, "rename": _rename, "move": _move}[change.kind](document, change)
+    if document.syntax in ("env", "hostfile"):
+        edits = _of_lines(document, change)
+    else:
+        edits = {"set": _set, "delete": _delete, "rename": _rename, "move": _move}[change.kind](document, change)
     text = document.text
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
@@ -245,6 +248,42 @@ def _spliced(text: str, edits: list[Edit]) -> str:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
+
+
+# --- files of lines ---
+
+
+def _of_lines(document: Document, change: Change) -> list[Edit]:
+    """The change in a file of one variable (or host) a line."""
+    text = document.text
+    if change.kind == "set" and document.node(change.path) is None:
+        parent = document.node(change.path[:-1])
+        if document.syntax != "env" or not isinstance(parent, Mapping) or not isinstance(change.value, str):
+            raise _Withheld
+        newline = "\r\n" if "\r\n" in text else "\n"
+        if not parent.entries:
+            return [Edit(len(text), len(text), f"{'' if text.endswith(newline) or not text else newline}{_line(change)}{newline}")]
+        start = text.rfind("\n", 0, parent.entries[-1].key.start) + 1
+        end = _line_end(text, parent.entries[-1].value.span.end, keep_break=True)
+        return [Edit(end, end, f"{newline}{text[start : parent.entries[-1].key.start]}{_line(change)}")]
+    _, entry = _entry(document, change.path)
+    if change.kind == "set":
+        return [Edit(*entry.value.span, _word(change.value) if document.syntax == "env" else str(change.value))]
+    if change.kind == "delete":
+        return [Edit(text.rfind("\n", 0, entry.key.start) + 1, _line_end(text, entry.value.span.end), "")]
+    if change.kind == "rename":
+        return [Edit(*entry.key, str(change.to[-1]))]
+    raise _Withheld
+
+
+def _line(change: Change) -> str:
+    return f"{change.path[-1]}={_word(change.value)}"
+
+
+def _word(value: Any) -> str:
+    """The value of a variable, in quotes where a shell would read it otherwise."""
+    text = str(value)
+    return text if text and not set(text) & set(" \t#'\"$\\") else "'" + text + "'"
 
 
 # --- insertion ---

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
-Syntax: TypeAlias = Literal["json", "yaml"]
+Syntax: TypeAlias = Literal["json", "yaml", "env", "hostfile"]
 
 
 class Span(NamedTuple):

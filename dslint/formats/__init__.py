@@ -5,9 +5,11 @@ from __future__ import annotations
 from dslint.document import Document
 from dslint.formats.base import Context, Format, Link, Stated
 from dslint.formats.deepspeed import DEEPSPEED
+from dslint.formats.env import ENV
+from dslint.formats.hostfile import HOSTFILE
 from dslint.formats.llamafactory import LLAMAFACTORY
 
-FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, LLAMAFACTORY)}
+FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, LLAMAFACTORY, ENV, HOSTFILE)}
 
 
 def detect(document: Document, context: Context | None = None) -> str | None:

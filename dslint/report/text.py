@@ -67,7 +67,8 @@ def snippet(document: Document, span: Span, paint: Painter, style: str) -> list[
     shift = max(0, column - 1 - WIDTH // 2) if len(document.line_text(line)) > WIDTH else 0
     gutter = len(str(line + 1)) + 2
     shown = []
-    for number in (line - 1, line, line + 1):
+    around = () if document.syntax == "env" else (line - 1, line + 1)  # the lines beside a variable may hold a secret
+    for number in sorted((line, *around)):
         text = document.line_text(number)
         if number == line or text.strip():
             shown.append(f"{number:>{gutter}} | {_cut(text, shift)}".rstrip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Literal, NamedTuple
 
 from dslint.schema.lookup import KeyInfo
@@ -21,6 +22,7 @@ class Outcome(NamedTuple):
 
 
 NOT_COERCED = object()
+READERS = ("int", "stoi", "strtoll")
 
 
 def coerce(info: KeyInfo, value: Any) -> Outcome:
@@ -61,12 +63,32 @@ def _typed(info: KeyInfo, value: Any) -> Any:
     for kind in info.type:
         if _is(kind, value):
             return value
+    if info.coerce in READERS and isinstance(value, str):
+        return _counted(value, info.coerce)
     if not info.coerce.startswith("pydantic"):
         return NOT_COERCED
     if info.coerce == "pydantic1" and info.enum is not None:
         return next((choice for choice in info.enum if choice == value), NOT_COERCED)
     make = _made_by_v1 if info.coerce == "pydantic1" else _made
     return next((held for kind in info.type if (held := make(kind, value, info.coerce)) is not NOT_COERCED), NOT_COERCED)
+
+
+def _counted(text: str, reader: str) -> Any:
+    """The whole number that a variable of the environment holds.
+
+    ``int``: Python's. ``stoi``: C++'s, which stops at the first letter. ``strtoll``: C's in base 0 (0x1F, 017), of the whole text; what it makes
+    of other texts is nobody's wish. An empty variable is unset.
+    """
+    plain = text.strip().lower()
+    if not plain and reader != "stoi":
+        return None
+    based = reader == "strtoll" and re.fullmatch(r"[+-]?0(x[0-9a-f]+|[0-7]*)", plain)
+    match = re.match(r"[+-]?[0-9]+", plain)
+    if not based and (match is None or (reader != "stoi" and match.end() < len(plain))):
+        return NOT_COERCED
+    digits = (plain if based or match is None else match.group()).lstrip("+-")
+    number = int(digits, 16 if digits.startswith("0x") else 8 if based else 10)
+    return -number if plain.startswith("-") else number
 
 
 def _made_by_v1(kind: str, value: Any, coercion: str) -> Any:

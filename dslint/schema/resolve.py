@@ -90,6 +90,8 @@ def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Bl
         info = block.keys.get(name)
         here, canonical = (*path, entry.name), joined(prefix, name)
         resolved.places[canonical] = Written(here, entry.value, info)
+        if info is None and block.unknown == "open":
+            continue
         if info is None:
             _note(resolved, "unknown", canonical, here, block, None, entry.value)
             if resolved.schema.autos and isinstance(entry.value, Scalar) and entry.value.value == "auto":

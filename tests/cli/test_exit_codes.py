@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dslint.formats import FORMATS
 from tests.conftest import GOOD, TYPO, write
 
 STRAY = {**GOOD, "my_own_note": 1}
@@ -49,7 +50,7 @@ def test_an_empty_directory_is_3(dslint, folder: Path) -> None:
     (folder / "empty").mkdir()
     done = dslint("check", "empty")
     assert done.code == 3
-    assert done.err == "dslint: empty: holds no known config (deepspeed)\n"
+    assert done.err == f"dslint: empty: holds no known config ({', '.join(FORMATS)})\n"
 
 
 def test_a_named_file_of_no_known_format_is_3_unless_skipped(dslint, folder: Path) -> None:

@@ -17,10 +17,13 @@ from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import Rule
 from dslint.engine.run import check
+from dslint.launch import facts_of_document
 from dslint.plan import Plan, Statement
 
 
-def document(example: Mapping[str, Any]) -> Document:
+def document(rule: Rule, example: Mapping[str, Any]) -> Document:
+    if rule.formats[0] in ("env", "hostfile"):
+        return load(f"launch.{rule.formats[0]}", example["text"].encode(), rule.formats[0])
     text = example["text"] if "text" in example else json.dumps(example["config"], indent=2)
     return load("config.yaml" if example.get("syntax") == "yaml" else "ds_config.json", text.encode())
 
@@ -30,7 +33,7 @@ def findings(rule: Rule, document: Document, example: Mapping[str, Any]) -> list
     env = facts.pop("env", {})
     project = Project(
         {name: Target(str(version), "the example") for name, version in (example.get("targets") or {}).items()},
-        Facts(facts, env),
+        (facts_of_document(document) if rule.formats[0] == "env" else Facts()).merged(Facts(facts, env)),
         example.get("context"),
     )
     plan = Plan([Statement(name, value) for name, value in (example.get("plan") or {}).items()])
@@ -51,27 +54,27 @@ def loud(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 
 @pytest.mark.parametrize(("rule", "example"), examples("bad"))
 def test_bad_example_fires_exactly_this_rule(rule: Rule, example: Mapping[str, Any]) -> None:
-    found = findings(rule, document(example), example)
+    found = findings(rule, document(rule, example), example)
     assert {d.code for d in found if d.severity != "info" or d.code == rule.id} == {rule.id}, [(d.code, d.message) for d in found]
 
 
 @pytest.mark.parametrize(("rule", "example"), examples("bad"))
 def test_each_fix_turns_it_clean(rule: Rule, example: Mapping[str, Any]) -> None:
-    before = document(example)
+    before = document(rule, example)
     for diagnostic in findings(rule, before, example):
         if diagnostic.code != rule.id:
             continue
         for fix in diagnostic.fixes:
             text = splice(before, fix.changes)
             assert text is not None, f"{fix.title}: withheld"
-            after = findings(rule, load(before.file, text.encode()), example)
+            after = findings(rule, load(before.file, text.encode(), before.syntax), example)
             left = [d for d in after if (d.code == rule.id and d.path == diagnostic.path) or d.severity == "error"]
             assert not left, (fix.title, text, [(d.code, d.message) for d in left])
 
 
 @pytest.mark.parametrize(("rule", "example"), examples("good"))
 def test_good_example_is_silent(rule: Rule, example: Mapping[str, Any]) -> None:
-    found = loud(findings(rule, document(example), example))
+    found = loud(findings(rule, document(rule, example), example))
     assert not found, [(d.code, d.message) for d in found]
 
 

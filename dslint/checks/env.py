@@ -1,0 +1,331 @@
+"""Variables of a launch: names that nothing reads, values that mean something else to their reader, and variables that contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from dslint.checks.registry import check
+from dslint.document import Change
+from dslint.engine.diagnostics import Fix
+from dslint.engine.view import Finding, View
+from dslint.schema.missing import MISSING
+from dslint.schema.suggest import edit_distance
+
+FAMILIES = frozenset(
+    ["NCCL", "CUDA", "TORCH", "PYTORCH", "ACCELERATE", "DEEPSPEED", "DS", "FSDP", "HF", "TRANSFORMERS", "OMP", "MASTER", "GLOO"]
+)
+WORDS = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
+
+
+def texts(view: View) -> Mapping[str, str]:
+    """The variables of the file, as written."""
+    written = view.raw("env")
+    return {name: str(value) for name, value in written.items()} if isinstance(written, dict) else {}
+
+
+def known(view: View) -> frozenset[str]:
+    return frozenset(view.resolved.schema.block("env").keys)
+
+
+# --- names ---
+
+
+@check("env-misspelt")
+def env_misspelt(view: View) -> Iterator[Finding]:
+    """A name that nothing reads, and that is plainly meant to be one that something reads. Others are the user's own."""
+    written, names = texts(view), known(view)
+    for name in written:
+        if name in names or not _of_family(name):
+            continue
+        near = _near(name, names)
+        if near is None:
+            continue
+        path = view.path(f"env.{name}")
+        renaming = Change("rename", path, to=(*path[:-1], near))
+        fixes = () if near in written else (Fix(f"rename it to {near}", "safe", (renaming,)),)
+        yield Finding(f"env.{name}", {"name": name, "near": near}, fixes=fixes)
+
+
+def _of_family(name: str) -> bool:
+    """Does the first word name a family, or miss one by a letter?"""
+    first = name.partition("_")[0].upper()
+    return first in FAMILIES or any(len(family) > 3 and edit_distance(first, family, 1) <= 1 for family in FAMILIES)
+
+
+def _near(name: str, names: frozenset[str]) -> str | None:
+    upper = name.upper()
+    if upper in names:
+        return upper
+    words = sorted(upper.split("_"))
+    same = [candidate for candidate in names if len(candidate) == len(upper) and sorted(candidate.split("_")) == words]
+    if len(same) == 1:
+        return same[0]
+    limit = 1 if len(name) < 12 else 2
+    best: list[tuple[int, str]] = []
+    for candidate in names:
+        if abs(len(candidate) - len(upper)) > limit or len(set(upper) - set(candidate)) > limit:
+            continue
+        distance = edit_distance(upper, candidate, limit)
+        if distance <= limit and not _other_words(upper, candidate, names):
+            best.append((distance, candidate))
+    best.sort()
+    return best[0][1] if best and (len(best) == 1 or best[0][0] < best[1][0]) else None
+
+
+def _other_words(name: str, candidate: str, names: frozenset[str]) -> bool:
+    """Do they differ by one word for another, or by a number? Then no one is the other misspelt."""
+    if re.findall(r"\d+", name) != re.findall(r"\d+", candidate):
+        return True
+    ours, theirs = name.split("_"), candidate.split("_")
+    if len(ours) != len(theirs):
+        return False
+    different = [(one, other) for one, other in zip(ours, theirs, strict=True) if one != other]
+    return any(
+        (len(one) < 4 and len(other) < 4)
+        or (not one.startswith(other) and not other.startswith(one) and any(one in known_name.split("_") for known_name in names))
+        for one, other in different
+    )
+
+
+# --- values ---
+
+
+@check("nccl-number")
+def nccl_number(view: View) -> Iterator[Finding]:
+    """NCCL reads a number with strtoll, which takes a word for 0 and stops at the first letter."""
+    keys = view.resolved.schema.block("env").keys
+    for name, text in texts(view).items():
+        info = keys.get(name)
+        if info is None or not (info.coerce == "strtoll" or name == "NCCL_P2P_DISABLE") or not text.strip():
+            continue
+        if view.get(f"env.{name}") is not MISSING or "$" in text:
+            continue
+        match = re.match(r"\s*[+-]?[0-9]+", text)
+        counts = match.group().strip() if match else "0"
+        plain = WORDS.get(text.strip().lower())
+        change = () if plain is None else (Fix(f"write {plain}", "safe", (Change("set", view.path(f"env.{name}"), plain),)),)
+        yield Finding(f"env.{name}", {"name": name, "text": text, "counts": counts}, fixes=change)
+
+
+ALLOCATORS = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+# option -> what its value is; read in c10/core/AllocatorConfig.h and c10/cuda/CUDAAllocatorConfig.h of torch 2.13
+OPTIONS: Mapping[str, str] = {
+    "backend": "backend",
+    "expandable_segments": "bool",
+    "garbage_collection_threshold": "fraction",
+    "graph_capture_record_stream_reuse": "bool",
+    "large_segment_size_mb": "number",
+    "max_non_split_rounding_mb": "split",
+    "max_split_size_mb": "split",
+    "per_process_memory_fraction": "any",
+    "pinned_free_catch_all": "bool",
+    "pinned_max_cached_size_mb": "number",
+    "pinned_max_round_threshold_mb": "number",
+    "pinned_num_register_threads": "power",
+    "pinned_reserve_segment_size_mb": "number",
+    "pinned_use_background_threads": "bool",
+    "pinned_use_cuda_host_register": "bool",
+    "pinned_use_hip_host_register": "bool",
+    "release_lock_on_cudamalloc": "bool",
+    "release_lock_on_hipmalloc": "bool",
+    "roundup_power2_divisions": "divisions",
+    "throw_on_cudamalloc_oom": "bool",
+}
+SPLIT_LEAST = 20
+
+
+@check("allocator-settings")
+def allocator_settings(view: View) -> Iterator[Finding]:
+    """What torch's own parser of the caching allocator's settings refuses, when the first tensor is put on a GPU."""
+    for name in ALLOCATORS:
+        text = texts(view).get(name, "")
+        if text and "$" not in text and (trouble := allocator_trouble(text)) is not None:
+            mended = _mended(text)
+            change = Change("set", view.path(f"env.{name}"), mended)
+            fixes = (Fix(f"write {mended}", "safe", (change,)),) if mended != text and allocator_trouble(mended) is None else ()
+            yield Finding(f"env.{name}", {"name": name, "trouble": trouble}, fixes=fixes)
+
+
+def allocator_trouble(text: str) -> str | None:
+    """Why torch refuses the settings, or None."""
+    for option in _options(text):
+        name, colon, value = option.partition(":")
+        if not colon:
+            known_name = re.split(r"[=;]", name)[0]
+            hint = f": write {known_name}:VALUE" if known_name in OPTIONS else ""
+            return f"{name!r} has no value{hint}"
+        if name not in OPTIONS:
+            near = [known_name for known_name in OPTIONS if edit_distance(name, known_name, 3) <= 3]
+            return f"there is no option {name}" + (f", did you mean {near[0]}?" if len(near) == 1 else "")
+        if (trouble := _value_trouble(name, value)) is not None:
+            return trouble
+    return None
+
+
+def _options(text: str) -> list[str]:
+    """``name:value`` of each option; commas in brackets are of the value."""
+    plain = re.sub(r"\s+", "", text)
+    parts = re.split(r",(?![^\[]*\])", plain)
+    return parts[:-1] if parts[-1] == "" else parts
+
+
+def _value_trouble(name: str, value: str) -> str | None:
+    kind = OPTIONS[name]
+    if ":" in value and not value.startswith("["):
+        return f"{name} is {value}: options stand between commas"
+    if kind == "bool" and value not in ("True", "False"):
+        return f"{name} is {value}: write True or False, with the capital letter"
+    if kind == "backend" and value not in ("native", "cudaMallocAsync", "hipMallocAsync"):
+        return f"backend is {value}: write native or cudaMallocAsync"
+    if kind in ("number", "split", "power") and not re.match(r"\d", value):
+        return f"{name} is {value}: write a whole number"
+    if kind == "split" and int(re.match(r"\d+", value).group()) < SPLIT_LEAST:  # type: ignore[union-attr]
+        return f"{name} is {value}: torch takes {SPLIT_LEAST} or more"
+    if kind == "fraction" and not (re.fullmatch(r"[0-9.]+(e-?\d+)?", value) and value.count(".") < 2 and 0 < float(value) < 1):
+        return f"{name} is {value}: write a fraction between 0 and 1"
+    return None
+
+
+def _mended(text: str) -> str:
+    """What is plainly meant: a colon for an equals sign, a comma for a semicolon, True for true."""
+    plain = re.sub(r"=", ":", re.sub(r";", ",", text))
+    return re.sub(r":(true|false)\b", lambda match: f":{match.group(1).capitalize()}", plain, flags=re.IGNORECASE)
+
+
+@check("nccl-list")
+def nccl_list(view: View) -> Iterator[Finding]:
+    """NCCL_ALGO and NCCL_PROTO: a list with a word that NCCL does not know fails every communicator."""
+    for name, words in (("NCCL_ALGO", ALGORITHMS), ("NCCL_PROTO", PROTOCOLS)):
+        text = texts(view).get(name, "")
+        elements = [
+            word for part in text.split(";") for word in part.rpartition(":")[2].lstrip("^").split(",") if word.strip() and "$" not in text
+        ]
+        unknown = [word for word in elements if word.lower() not in {one.lower() for one in words}]
+        if unknown:
+            yield Finding(f"env.{name}", {"name": name, "word": unknown[0], "words": ", ".join(words)})
+
+
+ALGORITHMS = ("Tree", "Ring", "CollNet", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
+PROTOCOLS = ("LL", "LL128", "Simple")
+
+
+# --- GPUs and hosts ---
+
+
+@check("visible-devices")
+def visible_devices(view: View) -> Iterator[Finding]:
+    """Fewer GPUs are visible than processes are started on the host. DeepSpeed's launcher ignores the variable when it is told a number."""
+    text = texts(view).get("CUDA_VISIBLE_DEVICES")
+    if text is None or "$" in text:
+        return
+    devices = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(re.fullmatch(r"\d+|(GPU|MIG)-[\w/-]+", device) for device in devices):
+        return
+    if len(set(devices)) < len(devices):
+        twice = next(device for device in devices if devices.count(device) > 1)
+        message = f"CUDA_VISIBLE_DEVICES names GPU {twice} twice: CUDA then sees no device at all"
+        yield Finding("env.CUDA_VISIBLE_DEVICES", message=message)
+        return
+    started = view.fact("gpus_per_node")
+    if started is MISSING:
+        started = view.fact("num_gpus")
+    if not isinstance(started, int) or started <= len(devices) or view.fact("launcher") == "deepspeed":
+        return
+    shown = f"{len(devices)} GPU{'s' * (len(devices) != 1)}" if devices else "no GPU"
+    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": text, "started": started})
+
+
+GRAPHICS_ONLY_WITHOUT_P2P = "RTX 40"
+DRIVER_WITH_CHECK = (550, 40, 7)
+
+
+@check("p2p-on-rtx-40")
+def p2p_on_rtx_40(view: View) -> Iterator[Finding]:
+    """Accelerate refuses to start several RTX 40 cards on an old driver, unless P2P and InfiniBand are off or its own launcher sets them so."""
+    gpu, driver, launcher = view.fact("gpu_name"), view.fact("driver_version"), view.fact("launcher")
+    gpus = view.fact("num_gpus")
+    if gpus is MISSING:
+        gpus = view.fact("gpus_per_node")
+    if MISSING in (gpu, driver, launcher, gpus) or launcher == "accelerate" or view.project.context == "native":
+        return
+    numbers = tuple(int(part) for part in re.findall(r"\d+", driver))
+    plain = re.sub(r"[\s_-]+", " ", re.sub(r"(?i)rtx(?=\d)", "RTX ", gpu)).upper()
+    if GRAPHICS_ONLY_WITHOUT_P2P not in plain or gpus < 2 or not numbers or numbers >= DRIVER_WITH_CHECK:
+        return
+    missing = [name for name in ("NCCL_P2P_DISABLE", "NCCL_IB_DISABLE") if name not in texts(view)]
+    if not missing:
+        return
+    changes = tuple(Change("set", ("env", name), "1") for name in missing)
+    yield Finding(
+        "env.GPU_NAME" if view.written("env.GPU_NAME") else f"env.{missing[0]}",
+        {"gpu": gpu, "driver": driver, "missing": " and ".join(f"{name}=1" for name in missing)},
+        fixes=(Fix(f"set {' and '.join(missing)}", "safe", changes),),
+    )
+
+
+NVLINKED = re.compile(r"\b(V100-SXM|A100-SXM|A800-SXM|H100 80GB HBM3|H200|GB200|B200|H100-SXM|H800-SXM|H20)", re.IGNORECASE)
+
+
+@check("p2p-off-on-nvlink")
+def p2p_off_on_nvlink(view: View) -> Iterator[Finding]:
+    """NVLink is there and may not be used."""
+    gpu = view.fact("gpu_name")
+    if isinstance(gpu, str) and NVLINKED.search(gpu) and texts(view).get("NCCL_P2P_DISABLE", "").strip() == "1":
+        yield Finding("env.NCCL_P2P_DISABLE", {"gpu": gpu})
+
+
+LOOPBACK = re.compile(r"^(localhost|127(\.\d+){3}|::1)$", re.IGNORECASE)
+
+
+@check("loopback-between-nodes")
+def loopback_between_nodes(view: View) -> Iterator[Finding]:
+    """Several nodes, and an address or interface that never leaves one."""
+    nodes = view.fact("num_nodes")
+    if not isinstance(nodes, int) or nodes < 2:
+        return
+    written = texts(view)
+    if LOOPBACK.match(written.get("MASTER_ADDR", "").strip()):
+        yield Finding("env.MASTER_ADDR", {"name": "MASTER_ADDR", "value": written["MASTER_ADDR"], "nodes": nodes, "what": "address"})
+    for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
+        interfaces = written.get(name, "").strip().lstrip("=")
+        if interfaces == "lo":
+            yield Finding(f"env.{name}", {"name": name, "value": interfaces, "nodes": nodes, "what": "interface"})
+
+
+@check("launch-numbers")
+def launch_numbers(view: View) -> Iterator[Finding]:
+    """WORLD_SIZE is not the product of nodes and GPUs of each."""
+    written = view.project.facts.values
+    world, nodes = written.get("world_size"), written.get("num_nodes")
+    each = written.get("gpus_per_node", written.get("num_gpus"))
+    if (
+        isinstance(world, int)
+        and isinstance(nodes, int)
+        and isinstance(each, int)
+        and world != nodes * each
+        and view.written("env.WORLD_SIZE")
+    ):
+        yield Finding("env.WORLD_SIZE", {"world": world, "nodes": nodes, "each": each, "product": nodes * each})
+
+
+# --- the hostfile ---
+
+
+@check("hostfile-slots")
+def hostfile_slots(view: View) -> Iterator[Finding]:
+    """More processes are meant than the hosts have slots."""
+    hosts = view.resolved.values or {name: view.raw(name) for name in view.keys("")}
+    slots = [count for count in hosts.values() if isinstance(count, int)]
+    nodes, each, world = view.fact("num_nodes"), view.fact("gpus_per_node"), view.fact("world_size")
+    first = next(iter(hosts), "")
+    if isinstance(nodes, int) and nodes > len(hosts):
+        yield Finding(first, message=f"{nodes} nodes are meant (NUM_NODES), the hostfile has {len(hosts)}: DeepSpeed starts on those only")
+    elif isinstance(world, int) and not isinstance(each, int) and world > sum(slots):
+        yield Finding(first, message=f"world size {world} is meant, the hosts have {sum(slots)} slots together")
+    if isinstance(each, int):
+        for name, count in hosts.items():
+            if isinstance(count, int) and count < each:
+                yield Finding(
+                    name, message=f"{name} has {count} slots, and {each} GPUs a node are meant: DeepSpeed starts {count} ranks there"
+                )
