@@ -76,6 +76,8 @@ def write(repository: str) -> None:
     read = yaml.safe_load(HAND_READ.read_text(encoding="utf-8"))
     names, numbers = nccl_names(repository)
     keys: dict[str, Any] = {name: {} for name in (*names, *installed_names(PACKAGES), *read["names"])}
+    for name in read["gone"]:
+        keys.pop(name, None)
     for name in numbers:
         keys[name] = {"type": "integer", "coerce": "strtoll"}
     for group in read["values"]:

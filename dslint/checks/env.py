@@ -9,8 +9,9 @@ from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
+from dslint.schema.coerce import coerce
 from dslint.schema.missing import MISSING
-from dslint.schema.suggest import edit_distance
+from dslint.schema.suggest import edit_distance, suggest
 
 FAMILIES = frozenset(
     ["NCCL", "CUDA", "TORCH", "PYTORCH", "ACCELERATE", "DEEPSPEED", "DS", "FSDP", "HF", "TRANSFORMERS", "OMP", "MASTER", "GLOO"]
@@ -26,6 +27,11 @@ def texts(view: View) -> Mapping[str, str]:
 
 def known(view: View) -> frozenset[str]:
     return frozenset(view.resolved.schema.block("env").keys)
+
+
+def unfinished(text: str) -> bool:
+    """Does a shell or a template still put something in, or does another assignment follow on the line?"""
+    return re.search(r"\$|\{\{|^<.*>$|\s\w+=", text) is not None
 
 
 # --- names ---
@@ -99,13 +105,47 @@ def nccl_number(view: View) -> Iterator[Finding]:
         info = keys.get(name)
         if info is None or not (info.coerce == "strtoll" or name == "NCCL_P2P_DISABLE") or not text.strip():
             continue
-        if view.get(f"env.{name}") is not MISSING or "$" in text:
+        if view.get(f"env.{name}") is not MISSING or unfinished(text):
             continue
         match = re.match(r"\s*[+-]?[0-9]+", text)
         counts = match.group().strip() if match else "0"
         plain = WORDS.get(text.strip().lower())
         change = () if plain is None else (Fix(f"write {plain}", "safe", (Change("set", view.path(f"env.{name}"), plain),)),)
         yield Finding(f"env.{name}", {"name": name, "text": text, "counts": counts}, fixes=change)
+
+
+# whose variable -> what becomes of a word that it does not know
+CONSEQUENCES: Mapping[str, str] = {
+    "TORCH_NCCL_": 'torch stops with "Invalid value for environment variable"',
+    "TORCH_DISTRIBUTED_DEBUG": "torch stops with an error",
+    "NCCL_": "NCCL ignores it",
+    "ACCELERATE_": "Accelerate refuses it",
+    "CUDA_": "CUDA ignores it",
+}
+SPOKEN_FOR = (
+    "NCCL_P2P_DISABLE",
+    "ACCELERATE_USE_DEEPSPEED",
+    "ACCELERATE_USE_FSDP",
+    "ACCELERATE_USE_MEGATRON_LM",
+    "ACCELERATE_USE_PARALLELISM_CONFIG",
+)
+
+
+@check("env-choice")
+def env_choice(view: View) -> Iterator[Finding]:
+    """A word that is none of the variable's choices."""
+    keys = view.resolved.schema.block("env").keys
+    for name, text in texts(view).items():
+        info = keys.get(name)
+        if info is None or info.enum is None or name in SPOKEN_FOR or not text.strip() or unfinished(text):
+            continue
+        if coerce(info, text).ok or (text.isdigit() and "0" in info.enum and name.endswith("_LEVEL")):
+            continue
+        near = suggest(text, info.enum)
+        values = {"name": name, "text": text, "choices": ", ".join(map(str, info.enum)), "hint": f", did you mean {near}?" if near else ""}
+        consequence = next(words for start, words in CONSEQUENCES.items() if name.startswith(start))
+        fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path(f"env.{name}"), near),)),) if near else ()
+        yield Finding(f"env.{name}", {**values, "consequence": consequence}, severity="warning" if info.tolerant else None, fixes=fixes)
 
 
 ALLOCATORS = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
@@ -140,7 +180,7 @@ def allocator_settings(view: View) -> Iterator[Finding]:
     """What torch's own parser of the caching allocator's settings refuses, when the first tensor is put on a GPU."""
     for name in ALLOCATORS:
         text = texts(view).get(name, "")
-        if text and "$" not in text and (trouble := allocator_trouble(text)) is not None:
+        if text and not unfinished(text) and (trouble := allocator_trouble(text)) is not None:
             mended = _mended(text)
             change = Change("set", view.path(f"env.{name}"), mended)
             fixes = (Fix(f"write {mended}", "safe", (change,)),) if mended != text and allocator_trouble(mended) is None else ()
@@ -198,9 +238,9 @@ def nccl_list(view: View) -> Iterator[Finding]:
     """NCCL_ALGO and NCCL_PROTO: a list with a word that NCCL does not know fails every communicator."""
     for name, words in (("NCCL_ALGO", ALGORITHMS), ("NCCL_PROTO", PROTOCOLS)):
         text = texts(view).get(name, "")
-        elements = [
-            word for part in text.split(";") for word in part.rpartition(":")[2].lstrip("^").split(",") if word.strip() and "$" not in text
-        ]
+        if unfinished(text):
+            continue
+        elements = [word.strip() for part in text.split(";") for word in part.rpartition(":")[2].lstrip("^").split(",") if word.strip()]
         unknown = [word for word in elements if word.lower() not in {one.lower() for one in words}]
         if unknown:
             yield Finding(f"env.{name}", {"name": name, "word": unknown[0], "words": ", ".join(words)})
@@ -217,7 +257,7 @@ PROTOCOLS = ("LL", "LL128", "Simple")
 def visible_devices(view: View) -> Iterator[Finding]:
     """Fewer GPUs are visible than processes are started on the host. DeepSpeed's launcher ignores the variable when it is told a number."""
     text = texts(view).get("CUDA_VISIBLE_DEVICES")
-    if text is None or "$" in text:
+    if text is None or unfinished(text):
         return
     devices = [part.strip() for part in text.split(",") if part.strip()]
     if not all(re.fullmatch(r"\d+|(GPU|MIG)-[\w/-]+", device) for device in devices):

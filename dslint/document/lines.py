@@ -14,6 +14,9 @@ LIKE_ENV = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=")
 # as DeepSpeed's launcher reads a line: what follows the number is not looked at (deepspeed/launcher/runner.py: _parse_hostfile)
 HOST = re.compile(r"(\S+)\s+slots=(\d+)")
 QUOTED = {"'": re.compile(r"'([^']*)'\s*(?:#.*)?"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?')}
+# export A=1 B=2, without quotes
+SEVERAL = re.compile(r"export(\s+[A-Za-z_]\w*=[^\s'\"#]*){2,}")
+ONE = re.compile(r"\S+")
 COMMENT = re.compile(r"(?:^|\s)#.*$")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 ENV = "env"
@@ -23,7 +26,7 @@ def load_env(document: Document) -> None:
     """``NAME=value`` lines as ``env: {NAME: value}``; comments, quotes and a leading ``export`` are understood. Of two of one name the last counts."""
     entries: list[Entry] = []
     seen: dict[str, Span] = {}
-    for start, line in _lines(document.text):
+    for start, line in _assignments(document.text):
         match = ASSIGNMENT.match(line)
         if match is None:
             _problem(document, "PA015", Span(start, start + len(line)), f"{line[:60]!r} is no assignment; write NAME=value")
@@ -81,6 +84,15 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         if plain and not plain.startswith("#"):
             yield position + line.index(plain), plain
         position += len(line) + 1
+
+
+def _assignments(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, and each part of a line that exports several variables."""
+    for start, line in _lines(text):
+        if line.startswith("export") and SEVERAL.fullmatch(line):
+            yield from ((start + part.start(), part.group()) for part in ONE.finditer(line) if "=" in part.group())
+        else:
+            yield start, line
 
 
 def _value(written: str) -> tuple[str | None, int]:

@@ -31,6 +31,8 @@ def coerce(info: KeyInfo, value: Any) -> Outcome:
         return Outcome(True) if "null" in info.type or not info.type else _refused(info)
     if not info.type:
         return Outcome(True, value)
+    if info.coerce == "text" and value == "":
+        return Outcome(True)
     held = _typed(info, value)
     if held is NOT_COERCED:
         return _refused(info)

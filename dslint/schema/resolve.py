@@ -164,7 +164,9 @@ def _note(
     resolved.issues.append(Issue(kind, canonical, path, block, info, node, detail))
 
 
-PLACEHOLDER = re.compile(r"\$\{.+\}|\$\w+|\{\{.+\}\}|<[^<>]+>|%\w+%|__\w+__|@\w+@|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}[0-9]*", re.DOTALL)
+PLACEHOLDER = re.compile(
+    r"\$\{.+\}|\$\(.+\)|\$\w+|\{\{.+\}\}|<[^<>]+>|%\w+%|__\w+__|@\w+@|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}[0-9]*", re.DOTALL
+)
 
 
 def _is_choice(info: KeyInfo, node: Node) -> bool:
