@@ -247,6 +247,8 @@ def by_hand(blocks: dict[str, dict[str, Any]], hand: dict[str, Any]) -> None:
             ]
             if not target["changes"]:
                 del target["changes"]
+    for name in hand["megatron"]:
+        blocks["train"].setdefault(name, {"type": [], "coerce": "raw", "since": "0.9.4", "source": "mcore_adapter/training_args.py"})
     for name, facts in hand["before"].items():
         blocks["train"].setdefault(name, {"type": [], "coerce": "raw", "since": "0.1.0", "removed": "0.2.0"})
         blocks["train"][name] |= facts
@@ -266,14 +268,13 @@ def extract(folder: Path) -> dict[str, Any]:
         table[name]["renamed_to"] = instead
     out = {name: {"unknown": "refused", "keys": keys} for name, keys in blocks.items()}
     out["training_arguments"] = {"unknown": "refused", "keys": table}
-    allowed_by = {version: [numbers[0], numbers[-1]] for version, numbers in hand["transformers"].items()}
-    return {"framework": "llamafactory", "versions": versions, "root": "train", "transformers": allowed_by, "blocks": out}
+    return {"framework": "llamafactory", "versions": versions, "root": "train", "blocks": out}
 
 
 def text_of(schema: dict[str, Any]) -> str:
     """One key a line, so that differences can be read."""
     lines = ["{"]
-    for name in ("framework", "versions", "root", "transformers"):
+    for name in ("framework", "versions", "root"):
         lines.append(f" {json.dumps(name)}: {json.dumps(schema[name])},")
     lines.append(' "blocks": {')
     for number, (name, block) in enumerate(schema["blocks"].items()):

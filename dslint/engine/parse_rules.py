@@ -32,7 +32,7 @@ FIELDS = {
     "good",
 }
 FIX_FIELDS = {"title", "safety", "set", "delete", "rename", "move", "reason"}
-EXAMPLE_FIELDS = {"config", "text", "facts", "targets", "context", "plan", "syntax"}
+EXAMPLE_FIELDS = {"config", "text", "facts", "targets", "context", "plan", "syntax", "companions"}
 
 
 class RuleError(ValueError):

@@ -11,12 +11,13 @@ import pytest
 from dslint.checks import CHECKS
 from dslint.document import Document, load
 from dslint.document.edits import splice
+from dslint.engine.config import Config
 from dslint.engine.diagnostics import Diagnostic
 from dslint.engine.facts import Facts
 from dslint.engine.project import Project, Target
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import Rule
-from dslint.engine.run import check
+from dslint.engine.run import check_config, read_entry
 from dslint.launch import facts_of_document
 from dslint.plan import Plan, Statement
 
@@ -25,7 +26,8 @@ def document(rule: Rule, example: Mapping[str, Any]) -> Document:
     if rule.formats[0] in ("env", "hostfile"):
         return load(f"launch.{rule.formats[0]}", example["text"].encode(), rule.formats[0])
     text = example["text"] if "text" in example else json.dumps(example["config"], indent=2)
-    return load("config.yaml" if example.get("syntax") == "yaml" else "ds_config.json", text.encode())
+    syntax = example.get("syntax") or ("json" if rule.formats[0] in ("deepspeed", "fsdp") else "yaml")
+    return load("config.yaml" if syntax == "yaml" else "ds_config.json", text.encode())
 
 
 def findings(rule: Rule, document: Document, example: Mapping[str, Any]) -> list[Diagnostic]:
@@ -37,9 +39,12 @@ def findings(rule: Rule, document: Document, example: Mapping[str, Any]) -> list
         example.get("context"),
     )
     plan = Plan([Statement(name, value) for name, value in (example.get("plan") or {}).items()])
-    report = check(document, project, input_format=rule.formats[0], plan=plan)
-    assert report is not None
-    return [*report.diagnostics]
+    entry = read_entry(document, project, rule.formats[0])
+    assert isinstance(entry, Config)
+    entry.companions = {
+        kind: load(f"{kind}.json", json.dumps(content).encode()) for kind, content in (example.get("companions") or {}).items()
+    }
+    return [*check_config(entry, plan).diagnostics]
 
 
 def examples(kind: str) -> Iterator[Any]:

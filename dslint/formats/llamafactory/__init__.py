@@ -34,7 +34,9 @@ OTHERS = frozenset(
 TRAINING = frozenset(
     [
         "stage", "do_train", "do_eval", "do_predict", "output_dir", "dataset", "eval_dataset", "predict_with_generate", "max_steps",
-        "per_device_train_batch_size", "learning_rate", "num_train_epochs", "gradient_accumulation_steps", "deepspeed",
+        "per_device_train_batch_size", "learning_rate", "num_train_epochs", "gradient_accumulation_steps", "deepspeed", "bf16", "fp16",
+        "per_device_eval_batch_size", "save_steps", "logging_steps", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "eval_strategy",
+        "optim", "overwrite_output_dir",
     ]
 )  # fmt: skip
 EVALUATION = frozenset(["n_shot", "lang", "task_dir"])
@@ -58,7 +60,7 @@ def root(document: Document) -> str | None:
     names = {entry.name for entry in document.root.entries}
     if "task" in names and names & EVALUATION:
         return "eval"
-    if "export_dir" in names and not names & {"do_train", "do_eval", "do_predict", "output_dir", "dataset"}:
+    if names & {"export_dir", "infer_backend"} and not names & {"stage", "do_train", "do_eval", "do_predict", "output_dir", "dataset"}:
         return "infer"
     return "train" if names & TRAINING else "infer"
 
