@@ -40,7 +40,8 @@ COMMENT_MARKS = ("_", "//", "#")
 
 def schema_diagnostics(view: View) -> Iterator[Diagnostic]:
     """The findings of a config that its schema makes without a rule."""
-    issues = view.resolved.issues
+    excuses = view.config.form.excuses
+    issues = [issue for issue in view.resolved.issues if issue.kind not in ("type", "enum") or not excuses(view.resolved, issue.canonical)]
     for issue in issues[:MAXIMUM_ISSUES]:
         yield from SPEAKERS[issue.kind](view, issue)
     if len(issues) > MAXIMUM_ISSUES:

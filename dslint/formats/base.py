@@ -42,7 +42,8 @@ class Format(NamedTuple):
     document starts with, where the format has several kinds. ``fills``: keys whose "auto" the integration fills in, with the Plan's name of the value.
     ``dialect``: how a version of the framework reads plain YAML scalars. ``ships``: paths of files that the framework itself brings, with what they say
     in the Plan's words. ``strict_json``: its reader takes no comments and trailing commas.
-    ``duplicates``: what a key that is written twice is, where no rule says it.
+    ``duplicates``: what a key that is written twice is, where no rule says it. ``excuses``: is a value of the wrong type at this canonical path meant
+    for another reader of the file?
     """
 
     name: str
@@ -59,3 +60,4 @@ class Format(NamedTuple):
     ships: Mapping[str, Mapping[str, Any]] = {}
     strict_json: bool = True
     duplicates: Literal["error", "warning"] | None = "warning"
+    excuses: Callable[[Resolved, str], bool] = lambda _resolved, _path: False

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from dslint.checks.context import FILLED_BY_HF
 from tools.differential.bases import base
 from tools.differential.catalogue import KEYS, OPTIMIZERS, SCHEDULERS, STAGE3, known
 from tools.differential.judges import Config
@@ -28,6 +29,8 @@ class Mutant:
     odd: Where | None = None
 
 
+# blocks of pydantic models, where a quoted boolean is a boolean
+COERCED = ("zero_optimization", "fp16", "bf16", "tensorboard", "wandb", "csv_monitor", "comet", "comms_logger", "compile", "hybrid_engine", "tensor_parallel")  # fmt: skip
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 #: keys of other versions, other tools and other blocks: (block, key, value)
@@ -197,7 +200,7 @@ def knows(config: Config, block: Where, key: str) -> bool:
 
 def means_nothing(config: Config, path: Where) -> bool:
     """Whether what is written there cannot be what is trained, even where DeepSpeed takes it: a key that it does not know at that
-    place, ``auto`` that nothing fills in, a quoted ``false`` that counts as true, a batch with half a sample."""
+    place, ``auto`` where only the HF integration gives it a meaning, a quoted ``false`` that counts as true, a batch with half a sample."""
     block, key = path[:-1], path[-1]
     here: Any = config
     for name in block:
@@ -205,11 +208,12 @@ def means_nothing(config: Config, path: Where) -> bool:
     if not isinstance(here, dict) or key not in here:
         return False
     value = here[key]
+    if not knows(config, block, key):
+        return True
     if isinstance(value, str):
-        unfilled = value == "auto" and "auto" not in legal(config, path)
-        return unfilled or value.lower() == "false" or not knows(config, block, key)
+        return (value == "auto" and ".".join(path) in FILLED_BY_HF) or (value.lower() == "false" and path[0] not in COERCED)
     fraction = isinstance(value, float) and not value.is_integer() and key in BATCH
-    return fraction or not knows(config, block, key)
+    return fraction
 
 
 def _changed(number: int, config: Config, kind: str, path: Where, value: Any) -> Mutant:

@@ -22,7 +22,7 @@ def markdown(results: Sequence[Result]) -> str:
         f"Made by `python -m tools.differential`, seeds {seeds}; deepspeed {version('deepspeed')}, torch {version('torch')}.",
         "",
         "- *refused*: DeepSpeed refuses and dslint reports an error. *accepted*: DeepSpeed accepts and dslint reports none, save where what "
-        "is written is not what is trained: a key that DeepSpeed drops (misspelt, misplaced, unknown), `auto` that nothing fills in, "
+        "is written is not what is trained: a key that DeepSpeed drops (misspelt, misplaced, unknown), `auto` where only the HF integration gives it a meaning, "
         "a quoted `false` that counts as true, a batch with half a sample.",
         f"- *said*: of the keys that DeepSpeed swallows ({', '.join(ODD_KINDS)}), those that dslint names.",
         "- *environment*: this machine refuses, not the config (CUDA, libaio, time); not counted.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dslint.document import Document, Mapping
+from dslint.document import Document, Mapping, Scalar, Sequence
 from dslint.formats.base import Context, Format, Stated
 from dslint.schema.missing import MISSING
 from dslint.schema.resolve import Resolved
@@ -104,6 +104,18 @@ def context(resolved: Resolved) -> Context | None:
     return "hf" if resolved.autos else None
 
 
+# what the autotuner tries several values of (autotuning/autotuner.py: tune, get_gas_from_user_config, tune_space)
+TUNED = ("zero_optimization.", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+
+
+def excuses(resolved: Resolved, path: str) -> bool:
+    """A list of values to try, or "all" stages: the autotuner's launcher reads it, and each experiment gets one of them."""
+    if resolved.values.get("autotuning.enabled") is not True or not path.startswith(TUNED):
+        return False
+    node = resolved.places[path].node
+    return isinstance(node, Sequence) or (path == "zero_optimization.stage" and isinstance(node, Scalar) and node.value == "all")
+
+
 # canonical key -> the Plan's name of what it says
 NAMES = {
     "train_batch_size": "batch.total",
@@ -167,6 +179,7 @@ DEEPSPEED = Format(
     recognises,
     context,
     states=states,
+    excuses=excuses,
     fills=FILLS,
     strict_json=False,
     duplicates=None,
