@@ -59,6 +59,14 @@ def test_other_peoples_env_files_are_nobodys_business(dslint, folder: Path) -> N
     assert [file["file"] for file in json.loads(done.out)["files"]] == ["ds_config.json"]
 
 
+@pytest.mark.parametrize(
+    "text", ["node-a:8\nnode-b:8\n", "index,ip\njob-28,10.95.230.149\n", "#!/bin/bash\ngetent hosts\n", "127.0.0.1 localhost\n"]
+)
+def test_hostfiles_of_other_tools_are_nobodys_business(dslint, folder: Path, text: str) -> None:
+    write(folder / "hostfile", text)
+    assert dslint("check", ".").code == 3
+
+
 def test_a_hostfile(dslint, folder: Path) -> None:
     write(folder / "hostfile", "node-a slots=8\nnode-b 8\nnode-a slots=8\n")
     done = dslint("check", "hostfile")

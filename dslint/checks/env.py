@@ -94,6 +94,32 @@ def _other_words(name: str, candidate: str, names: frozenset[str]) -> bool:
     )
 
 
+@check("env-twice")
+def env_twice(view: View) -> Iterator[Finding]:
+    """One of the known variables is set to two values; the rest of a dumped environment is nobody's business."""
+    names = known(view)
+    for problem in view.document.duplicates:
+        name = str(problem.path[-1])
+        if name in names:
+            line = view.document.line_column(problem.related[0][0].start)[0]
+            yield Finding(f"env.{name}", {"name": name, "text": texts(view)[name], "line": line})
+
+
+@check("deepspeed-env-lines")
+def deepspeed_env_lines(view: View) -> Iterator[Finding]:
+    """DeepSpeed's launcher splits every line of .deepspeed_env at the first "=", comments and empty lines too, and keeps the rest as it is."""
+    if view.document.file.replace("\\", "/").rpartition("/")[2] != ".deepspeed_env" or view.fact("num_nodes") == 1:
+        return
+    lines = view.document.text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    for number, line in enumerate(lines, 1):
+        if "=" not in line:
+            what = "a comment" if line.strip().startswith("#") else "an empty line" if not line.strip() else "no assignment"
+            yield Finding("env", {"number": number, "what": what})
+            return
+
+
 # --- values ---
 
 
@@ -304,18 +330,18 @@ def p2p_on_rtx_40(view: View) -> Iterator[Finding]:
     )
 
 
-NVLINKED = re.compile(r"\b(V100-SXM|A100-SXM|A800-SXM|H100 80GB HBM3|H200|GB200|B200|H100-SXM|H800-SXM|H20)", re.IGNORECASE)
+NVLINKED = r"(?i)\b(V100-SXM|A100-SXM|A800-SXM|H100 80GB HBM3|H200|GB200|B200|H100-SXM|H800-SXM|H20)"
 
 
 @check("p2p-off-on-nvlink")
 def p2p_off_on_nvlink(view: View) -> Iterator[Finding]:
     """NVLink is there and may not be used."""
     gpu = view.fact("gpu_name")
-    if isinstance(gpu, str) and NVLINKED.search(gpu) and texts(view).get("NCCL_P2P_DISABLE", "").strip() == "1":
+    if isinstance(gpu, str) and re.search(NVLINKED, gpu) and texts(view).get("NCCL_P2P_DISABLE", "").strip() == "1":
         yield Finding("env.NCCL_P2P_DISABLE", {"gpu": gpu})
 
 
-LOOPBACK = re.compile(r"^(localhost|127(\.\d+){3}|::1)$", re.IGNORECASE)
+LOOPBACK = r"(?i)localhost|127(\.\d+){3}|::1"
 
 
 @check("loopback-between-nodes")
@@ -325,7 +351,7 @@ def loopback_between_nodes(view: View) -> Iterator[Finding]:
     if not isinstance(nodes, int) or nodes < 2:
         return
     written = texts(view)
-    if LOOPBACK.match(written.get("MASTER_ADDR", "").strip()):
+    if re.fullmatch(LOOPBACK, written.get("MASTER_ADDR", "").strip()):
         yield Finding("env.MASTER_ADDR", {"name": "MASTER_ADDR", "value": written["MASTER_ADDR"], "nodes": nodes, "what": "address"})
     for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
         interfaces = written.get(name, "").strip().lstrip("=")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 from dslint.document.codes import CODES
-from dslint.document.tree import Document, Entry, Mapping, Path, Problem, Scalar, Span
+from dslint.document.tree import Document, Entry, Mapping, Path, Problem, Scalar, Span, to_python
 
 ASSIGNMENT = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*")
 LIKE_ENV = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=")
@@ -20,12 +21,12 @@ ONE = re.compile(r"\S+")
 COMMENT = re.compile(r"(?:^|\s)#.*$")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 ENV = "env"
+LOOKED_AT = 20
 
 
 def load_env(document: Document) -> None:
     """``NAME=value`` lines as ``env: {NAME: value}``; comments, quotes and a leading ``export`` are understood. Of two of one name the last counts."""
-    entries: list[Entry] = []
-    seen: dict[str, Span] = {}
+    entries: dict[str, Entry] = {}
     for start, line in _assignments(document.text):
         match = ASSIGNMENT.match(line)
         if match is None:
@@ -38,13 +39,12 @@ def load_env(document: Document) -> None:
             span = Span(start + match.end(), start + len(line))
             _problem(document, "PA015", span, f"the quote {written[0]} is not closed at the end of the value", (ENV, name))
             continue
-        if name in seen:
-            _twice(document, key, seen[name], f"{name} is set twice", (ENV, name))
-            entries = [entry for entry in entries if entry.name != name]
-        seen[name] = key
-        entries.append(Entry(name, key, Scalar(Span(start + match.end(), start + match.end() + length), value)))
+        before = entries.pop(name, None)
+        if before is not None and to_python(before.value) != value:
+            _twice(document, key, before.key, f"{name} is set twice, to different values", (ENV, name))
+        entries[name] = Entry(name, key, Scalar(Span(start + match.end(), start + match.end() + length), value))
     whole, top = Span(0, len(document.text)), Span(0, min(1, len(document.text)))
-    document.root = Mapping(whole, [Entry(ENV, top, Mapping(whole, entries))])
+    document.root = Mapping(whole, [Entry(ENV, top, Mapping(whole, list(entries.values())))])
 
 
 def load_hostfile(document: Document) -> None:
@@ -69,11 +69,12 @@ def load_hostfile(document: Document) -> None:
 
 
 def like_lines(text: str) -> Literal["env", "hostfile"] | None:
-    """``env`` or ``hostfile`` where the first line that is no comment is written like one."""
-    first = next((line for _, line in _lines(text)), "")
-    if HOST.match(first):
-        return "hostfile"
-    return "env" if LIKE_ENV.match(first) else None
+    """``env`` where the first line that is no comment is written like one, ``hostfile`` where one of the first is and none is YAML."""
+    lines = [line for _, line in islice(_lines(text), LOOKED_AT)]
+    if lines and LIKE_ENV.match(lines[0]):
+        return "env"
+    hosts = any(HOST.match(line) for line in lines) and not any(": " in line or line.endswith(":") for line in lines)
+    return "hostfile" if hosts else None
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

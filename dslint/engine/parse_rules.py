@@ -32,7 +32,7 @@ FIELDS = {
     "good",
 }
 FIX_FIELDS = {"title", "safety", "set", "delete", "rename", "move", "reason"}
-EXAMPLE_FIELDS = {"config", "text", "facts", "targets", "context", "plan", "syntax", "companions"}
+EXAMPLE_FIELDS = {"file", "config", "text", "facts", "targets", "context", "plan", "syntax", "companions"}
 
 
 class RuleError(ValueError):

@@ -33,8 +33,8 @@ def test_a_line_may_export_several() -> None:
 
 
 def test_of_two_lines_of_one_name_the_last_counts() -> None:
-    document = load("env", b"A=1\nA=2\n")
-    assert to_python(document.root) == {"env": {"A": "2"}}  # type: ignore[arg-type]
+    document = load("env", b"A=1\nB=1\nA=2\nB=1\n")
+    assert to_python(document.root) == {"env": {"A": "2", "B": "1"}}  # type: ignore[arg-type]
     assert [(problem.code, problem.path) for problem in document.duplicates] == [("PA005", ("env", "A"))]
 
 
@@ -73,6 +73,8 @@ def test_a_first_variable_and_other_line_breaks() -> None:
     [
         ("input.txt", "# rack 1\n\nnode-a slots=8\n", "hostfile"),
         ("hosts", "10.0.0.1  slots=4\n", "hostfile"),
+        ("hosts", "node-a slot=4\nnode-b slots=4\n", "hostfile"),
+        ("notes", "text: b slots=4\n", "yaml"),
         ("launch", "# x\nNCCL_DEBUG=INFO\n", "env"),
         ("config", "a: 1\n", "yaml"),
         ("config", "# {\n{}", "json"),

@@ -24,7 +24,7 @@ from dslint.plan import Plan, Statement
 
 def document(rule: Rule, example: Mapping[str, Any]) -> Document:
     if rule.formats[0] in ("env", "hostfile"):
-        return load(f"launch.{rule.formats[0]}", example["text"].encode(), rule.formats[0])
+        return load(example.get("file", f"launch.{rule.formats[0]}"), example["text"].encode(), rule.formats[0])
     text = example["text"] if "text" in example else json.dumps(example["config"], indent=2)
     syntax = example.get("syntax") or ("json" if rule.formats[0] in ("deepspeed", "fsdp") else "yaml")
     return load("config.yaml" if syntax == "yaml" else "ds_config.json", text.encode())

@@ -29,4 +29,6 @@ def recognises(document: Document, context: Context | None) -> bool:
     return isinstance(node, Mapping) and any(entry.name.upper().startswith(FAMILIES) for entry in node.entries)
 
 
-ENV = Format(name="env", framework="torch", title="the launch", companions=("accelerate", "deepspeed"), recognises=recognises)
+ENV = Format(
+    name="env", framework="torch", title="the launch", companions=("accelerate", "deepspeed"), recognises=recognises, duplicates=None
+)
