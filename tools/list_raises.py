@@ -1,15 +1,16 @@
-"""Every raise, assert and warning in DeepSpeed that a config could reach, read from the source by AST.
+"""Every raise, assert and warning of a framework that a config could reach, read from the source by AST.
 
-    python tools/list_raises.py [PACKAGE] [--format json|yaml|ids] [--unmapped]
+    python tools/list_raises.py [PACKAGE] [--framework NAME] [--format json|yaml|ids] [--unmapped]
 
-PACKAGE is the folder ``deepspeed/`` of an unpacked release; by default that of the installed one (found, never imported).
+PACKAGE is the folder ``deepspeed/`` (or that of another framework) of an unpacked release; by default that of the installed one (found,
+never imported).
 
 Each line of the list has an id ``file::qualname::kind::words``: the file below the package, the function (``Class.method``;
 ``<module>`` outside of any), ``raise`` with its exception (``raise ValueError``), ``assert`` or ``warn``, and the constant words
 of its message, of its condition or of its expression where there is no message, joined by dashes and cut at 60 characters.
 What would be the same id twice gets ``#2``, ``#3`` … in the order of the lines. Line numbers are no part of an id.
 
-docs/coverage/deepspeed.yaml and docs/coverage/deepspeed-zero.yaml map each id to what dslint says of it. Both are lists of
+docs/coverage/FRAMEWORK.yaml (and FRAMEWORK-PART.yaml) map each id to what dslint says of it. They are lists of
 groups: ``ids`` (a list), and one of ``rules: [DS001]``, ``schema: true`` (the generic SC findings say it) or ``reason: …``
 (why a config alone does not trigger it); ``note`` is free. An id written as ``file::qualname::*`` or ``file::*`` stands for all
 of that function or file that no exact id names (the longest such pattern wins). deepspeed-zero.yaml holds the files of
@@ -94,7 +95,20 @@ OTHER_FILES = (
     "utils/timer.py",
     "utils/z3_leaf_module.py",
 )
-WARNERS = ("warning", "warn", "error", "critical", "warning_once", "warn_once")
+LLAMAFACTORY_FILES = (
+    "launcher.py",
+    "hparams/*.py",
+    "extras/misc.py",
+    "data/*.py",
+    "data/processor/*.py",
+    "model/*.py",
+    "model/model_utils/*.py",
+    "train/*.py",
+    "train/*/*.py",
+    "chat/*.py",
+)
+FILES: dict[str, tuple[str, ...]] = {"deepspeed": (*OTHER_FILES, *ZERO_FILES), "llamafactory": LLAMAFACTORY_FILES}
+WARNERS = ("warning", "warn", "error", "critical", "warning_once", "warn_once", "warning_rank0", "warning_rank0_once", "error_rank0")
 WARNER_OWNERS = ("logger", "warnings", "logging", "log")
 LONGEST_WORDS = 60
 
@@ -111,15 +125,15 @@ class Raise:
     condition: str
 
 
-def installed_package() -> Path:
-    """The folder of the installed deepspeed. Raises FileNotFoundError where there is none."""
-    spec = find_spec("deepspeed")
+def installed_package(framework: str = "deepspeed") -> Path:
+    """The folder of the installed framework. Raises FileNotFoundError where there is none."""
+    spec = find_spec(framework)
     if spec is None or spec.origin is None:
-        raise FileNotFoundError("deepspeed is not installed here; give the folder of an unpacked release")
+        raise FileNotFoundError(f"{framework} is not installed here; give the folder of an unpacked release")
     return Path(spec.origin).parent
 
 
-def list_raises(package: Path, patterns: Iterable[str] = (*OTHER_FILES, *ZERO_FILES)) -> list[Raise]:
+def list_raises(package: Path, patterns: Iterable[str] = FILES["deepspeed"]) -> list[Raise]:
     """All of a package, by file and line. Raises SyntaxError on a file that this Python cannot read."""
     found: list[Raise] = []
     files = {file.relative_to(package).as_posix() for pattern in patterns for file in package.glob(pattern)}
@@ -213,12 +227,13 @@ def mapped_to(ident: str, groups: Iterable[dict[str, object]]) -> list[dict[str,
 def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("package", nargs="?", type=Path)
+    options.add_argument("--framework", choices=sorted(FILES), default="deepspeed")
     options.add_argument("--format", choices=("json", "yaml", "ids"), default="json")
     options.add_argument("--unmapped", action="store_true", help="only what docs/coverage does not speak of")
     chosen = options.parse_args()
-    found = list_raises(chosen.package or installed_package())
+    found = list_raises(chosen.package or installed_package(chosen.framework), FILES[chosen.framework])
     if chosen.unmapped:
-        groups = load_mapping(sorted((Path(__file__).parent.parent / "docs" / "coverage").glob("deepspeed*.yaml")))
+        groups = load_mapping(sorted((Path(__file__).parent.parent / "docs" / "coverage").glob(f"{chosen.framework}*.yaml")))
         found = [place for place in found if not mapped_to(place.id, groups)]
     if chosen.format == "ids":
         print("\n".join(place.id for place in found))

@@ -287,6 +287,42 @@ def dataset_stage(view: View) -> Iterator[Finding]:
                 yield Finding(key, {"name": name, "what": what, "file": info.file, "stage": stage})
 
 
+FORMS = {"alpaca", "sharegpt", "openai"}
+KINDS = {"arrow", "csv", "json", "jsonl", "parquet", "txt"}
+
+
+@check("lf-dataset-description")
+def dataset_description(view: View) -> Iterator[Finding]:
+    info = view.companion("data")
+    if info is None or not isinstance(info.root, Mapping):
+        return
+    for key in ("dataset", "eval_dataset"):
+        for name in names_of(view.get(key)):
+            entry = info.root.get(name)
+            if entry is None or not isinstance(entry.value, Mapping):
+                continue
+            form, file = (_text(entry.value, part) for part in ("formatting", "file_name"))
+            if form is not None and form not in FORMS:
+                values = {"file": info.file, "name": name, "key": "formatting", "value": form, "known": ", ".join(sorted(FORMS))}
+                yield Finding(key, values)
+            kind = file.rpartition(".")[2] if file is not None and "." in file.rpartition("/")[2] else None
+            if kind is not None and kind not in KINDS and not entry.value.get("hf_hub_url") and not entry.value.get("script_url"):
+                yield Finding(key, {"file": info.file, "name": name, "key": "file_name", "value": file, "known": ", ".join(sorted(KINDS))})
+
+
+def _text(block: Mapping, key: str) -> str | None:
+    entry = block.get(key)
+    value = entry.value.value if entry is not None and isinstance(entry.value, Scalar) else None
+    return value if isinstance(value, str) else None
+
+
+@check("lf-stream-not-mixed")
+def stream_not_mixed(view: View) -> Iterator[Finding]:
+    count = len(names_of(view.get("dataset")))
+    if count > 1 and view.get("streaming") is True and view.get("mix_strategy") == "concat":
+        yield Finding("mix_strategy" if view.written("mix_strategy") else "dataset", {"count": count})
+
+
 @check("lf-several-adapters")
 def several_adapters(view: View) -> Iterator[Finding]:
     count = len(names_of(view.get("adapter_name_or_path")))

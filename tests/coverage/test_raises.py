@@ -1,7 +1,12 @@
-"""Every raise, assert and warning of the installed DeepSpeed has a rule, a schema finding, or a reason."""
+"""Every raise, assert and warning of a framework has a rule, a schema finding, or a reason.
+
+The framework is the installed one, or a release that lies unpacked in the folder that DSLINT_RELEASES names (NAME-VERSION/NAME).
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,28 +17,36 @@ from dslint.engine.registry import all_rules
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from list_raises import Raise, installed_package, list_raises, load_mapping, mapped_to  # noqa: E402
+from list_raises import FILES, Raise, installed_package, list_raises, load_mapping, mapped_to  # noqa: E402
 
-MAPPED_VERSION = "0.19.8"
+# the release that each mapping speaks of
+MAPPED = {"deepspeed": "0.19.8", "llamafactory": "0.9.5"}
 KINDS = ("rules", "schema", "reason")
 
 
+@pytest.fixture(scope="module", params=sorted(MAPPED))
+def framework(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def raises() -> list[Raise]:
+def raises(framework: str) -> list[Raise]:
+    version = MAPPED[framework]
+    unpacked = Path(os.environ.get("DSLINT_RELEASES", os.devnull)) / f"{framework}-{version}" / framework
+    if unpacked.is_dir():
+        return list_raises(unpacked, FILES[framework])
     try:
-        package = installed_package()
+        package = installed_package(framework)
     except FileNotFoundError:
-        pytest.skip("deepspeed is not installed here")
-    import importlib.metadata
-
-    if (installed := importlib.metadata.version("deepspeed")) != MAPPED_VERSION:
-        pytest.skip(f"the mapping speaks of deepspeed {MAPPED_VERSION}, installed is {installed}")
-    return list_raises(package)
+        pytest.skip(f"{framework} is not installed here")
+    if (installed := importlib.metadata.version(framework)) != version:
+        pytest.skip(f"the mapping speaks of {framework} {version}, installed is {installed}")
+    return list_raises(package, FILES[framework])
 
 
 @pytest.fixture(scope="module")
-def groups() -> list[dict[str, Any]]:
-    return load_mapping(sorted((ROOT / "docs" / "coverage").glob("deepspeed*.yaml")))
+def groups(framework: str) -> list[dict[str, Any]]:
+    return load_mapping(sorted((ROOT / "docs" / "coverage").glob(f"{framework}*.yaml")))
 
 
 def test_everything_is_mapped_once(raises: list[Raise], groups: list[dict[str, Any]]) -> None:
