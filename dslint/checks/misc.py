@@ -290,3 +290,11 @@ def trains_in_fp32(view: View) -> Iterator[Finding]:
     stage = view.get("zero_optimization.stage")
     if view.context != "hf" and not named and isinstance(stage, int) and stage >= 1:
         yield Finding("zero_optimization")
+
+
+@check("values-for-the-autotuner")
+def values_for_the_autotuner(view: View) -> Iterator[Finding]:
+    """Values that the format excuses, because another program reads them."""
+    for issue in view.resolved.issues:
+        if issue.kind in ("type", "enum") and view.config.form.excuses(view.resolved, issue.canonical):
+            yield Finding(issue.canonical, {"key": issue.canonical, "written": view.raw(issue.canonical)})

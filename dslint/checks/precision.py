@@ -150,6 +150,9 @@ def autocast_modules(view: View) -> Iterator[Finding]:
         if not isinstance(name, str):
             yield Finding(path, {"problem": f"lower_precision_safe_modules holds {name!r}, which is no name of a class"})
             return
+        if view.on("torch_autocast.enabled") and name.startswith("nn."):
+            yield Finding(path, {"problem": f"{name} cannot be imported: write torch.{name}"})
+            return
         if view.on("torch_autocast.enabled") and not ("." in name and all(part.isidentifier() for part in name.split("."))):
             yield Finding(path, {"problem": f"{name!r} is no full class name; write it with its module, such as torch.nn.Linear"})
             return

@@ -51,9 +51,15 @@ def scheduler_type(view: View) -> Iterator[Finding]:
     written = view.get("scheduler.type")
     if not isinstance(written, str) or written in OWN or written in TORCH:
         return
-    near = SIBLINGS.get(written.lower()) or suggest(written, [*OWN, *sorted(TORCH)])
+    near = SIBLINGS.get(written.lower()) or suggest(written, [*OWN, *sorted(TORCH)]) or _by_word(written.lower())
     fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path("scheduler.type"), near),)),) if near else ()
     yield Finding("scheduler.type", {"hint": f"; did you mean {near}?" if near else ""}, fixes=fixes)
+
+
+def _by_word(written: str) -> str | None:
+    """What a name such as get_cosine_schedule_with_warmup asks for, by the word for its shape."""
+    shapes = {"cosine": "WarmupCosineLR", "linear": "WarmupDecayLR", "constant": "WarmupLR"}
+    return next((own for word, own in shapes.items() if word in written), None)
 
 
 @check("torch-scheduler-with-wrapped-optimizer")

@@ -199,7 +199,8 @@ def _plain(node: Node | None, info: KeyInfo) -> int | float | bool | None:
         number: int | float = int(text) if text.lstrip("+-").isdigit() else float(text)
         if "integer" in info.type and number == int(number):
             number = int(number)
-        return number if {"integer", "number"} & set(info.type) and coerce(info, number).ok else None
+        finite = abs(number) < float("inf")
+        return number if finite and {"integer", "number"} & set(info.type) and coerce(info, number).ok else None
     return None
 
 

@@ -170,9 +170,10 @@ PLACEHOLDER = re.compile(
 
 
 def _is_choice(info: KeyInfo, node: Node) -> bool:
-    """One of the key's own choices, in another case."""
+    """One of the key's own choices in another case, or as plain a word as they are."""
     value = node.value if isinstance(node, Scalar) else None
-    return isinstance(value, str) and value.lower() in {str(choice).lower() for choice in info.enum or ()}
+    words = {choice.lower() for choice in info.enum or () if isinstance(choice, str)}
+    return isinstance(value, str) and (value.lower() in words or (bool(words) and value.isalnum()))
 
 
 def _is_auto(resolved: Resolved, node: Node) -> bool:
