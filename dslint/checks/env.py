@@ -359,6 +359,29 @@ def loopback_between_nodes(view: View) -> Iterator[Finding]:
             yield Finding(f"env.{name}", {"name": name, "value": interfaces, "nodes": nodes, "what": "interface"})
 
 
+ADDRESS = r"\d{1,3}(\.\d{1,3}){3}"
+
+
+@check("interface-names")
+def interface_names(view: View) -> Iterator[Finding]:
+    """NCCL matches names of interfaces by their beginning, Gloo takes them as they are; an address is the name of none."""
+    written = texts(view)
+    for name, gloo in (("NCCL_SOCKET_IFNAME", False), ("NCCL_OOB_NET_IFNAME", False), ("GLOO_SOCKET_IFNAME", True)):
+        text = written.get(name, "").strip()
+        if not text or unfinished(text):
+            continue
+        plain = text if gloo else text.lstrip("=")
+        for interface in plain.split(","):
+            if re.fullmatch(ADDRESS, interface.strip()):
+                who = 'Gloo stops with "Unable to find address for"' if gloo else 'NCCL stops with "no socket interface found"'
+                yield Finding(f"env.{name}", {"trouble": f"{name} is the address {interface.strip()}: {who}; write the interface's name"})
+            elif gloo and interface.strip().startswith(("^", "=")):
+                yield Finding(f"env.{name}", {"trouble": f"{name}={text}: ^ and = are NCCL's; Gloo takes whole names only"})
+            else:
+                continue
+            break
+
+
 @check("launch-numbers")
 def launch_numbers(view: View) -> Iterator[Finding]:
     """WORLD_SIZE is not the product of nodes and GPUs of each."""
