@@ -4,6 +4,8 @@ Each model class is built from its own default config on torch's meta device, wh
 release reads of a type stands in the file; names that only an older release has go into ``also``. The well-known models
 come from ``tools/models_hand_read.yaml`` (facts of their public config.json).
 
+Where timm and pillow are installed too, a few more vision models can be built.
+
 usage:  python tools/extract_models.py --read RELEASE.json             what the importable transformers says
         python tools/extract_models.py --merge OLD.json … NEW.json     write the schema from such readings, the newest last
         python tools/extract_models.py --check [--types llama,qwen2]   compare the importable transformers with the schema
