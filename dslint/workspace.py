@@ -88,11 +88,13 @@ class Workspace:
             elif entry is not None and (entry not in companions or entry is companions[0]):
                 launches.append(assemble(companions if entry in companions else [entry], files))
         linked = {file for launch in launches if isinstance(launch, Family) for file in launch.linked}
-        return [
+        kept = [
             launch
             for launch in launches
             if isinstance(launch, Unread) or len(launch.roots) > 1 or launch.roots[0].document.file not in linked
         ]
+        _tell_surroundings([launch for launch in kept if isinstance(launch, Family)])
+        return kept
 
     def _with_env_file(self, documents: Sequence[Document]) -> list[Document]:
         """The documents, and the file of --env-file where it is none of them."""
@@ -141,6 +143,19 @@ class Workspace:
     def _wanted(self, report: Report) -> Report:
         ignored = (*self.ignore, *self.setup(report.document.file).settings.ignores(report.document.file))
         return report._replace(diagnostics=tuple(wanted(report.diagnostics, self.select, ignored)))
+
+
+# what is of no launch alone: the variables and the hosts
+SURROUNDINGS = ("env", "hostfile")
+
+
+def _tell_surroundings(families: Sequence[Family]) -> None:
+    """The variables and hosts see what the configs say, where those are one launch."""
+    around = [family for family in families if family.roots[0].form.name in SURROUNDINGS]
+    inside = [family for family in families if family not in around]
+    if len(inside) == 1:
+        for family in around:
+            family.models.append(lambda: [statement for config in inside[0].configs for statement in config.statements])
 
 
 LAUNCHERS, TRAINERS = ("accelerate",), ("trainer", "axolotl", "llamafactory")

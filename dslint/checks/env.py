@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dslint.checks.registry import check
-from dslint.document import Change
+from dslint.document import Change, to_python
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
 from dslint.schema.coerce import coerce
@@ -293,17 +293,36 @@ def visible_devices(view: View) -> Iterator[Finding]:
         message = f"CUDA_VISIBLE_DEVICES names GPU {twice} twice: CUDA then sees no device at all"
         yield Finding("env.CUDA_VISIBLE_DEVICES", message=message)
         return
-    started = view.fact("gpus_per_node")
-    if started is MISSING:
-        started = view.fact("num_gpus")
-    if not isinstance(started, int) or started <= len(devices) or view.fact("launcher") == "deepspeed":
+    started, plan = _processes_of_a_host(view)
+    if started is None or started <= len(devices) or view.project.facts.get("launcher") == "deepspeed":
         return
     shown = f"{len(devices)} GPU{'s' * (len(devices) != 1)}" if devices else "no GPU"
-    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": text, "started": started})
+    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": text, "started": started}, plan=plan)
+
+
+def _processes_of_a_host(view: View) -> tuple[int | None, tuple[str, ...]]:
+    """How many processes start on each host, as the variables say, else the launcher's config; and the names of the Plan it rests on."""
+    facts = view.project.facts
+    for name in ("gpus_per_node", "num_gpus"):
+        if isinstance(known_number := facts.get(name), int):
+            return known_number, ()
+    processes, machines = view.plan.get("launch.processes"), view.plan.get("launch.machines")
+    if not isinstance(processes, int) or _picks_devices(view):
+        view.fact("gpus_per_node")
+        return None, ()
+    return -(-processes // machines) if isinstance(machines, int) and machines > 0 else processes, ("launch.processes",)
 
 
 GRAPHICS_ONLY_WITHOUT_P2P = "RTX 40"
 DRIVER_WITH_CHECK = (550, 40, 7)
+
+
+def _picks_devices(view: View) -> bool:
+    """Does the launcher's config itself say which GPUs are used, or that none is? Then the variable does not count."""
+    statement = view.plan.statement("launch.processes")
+    document = None if statement is None else statement.document
+    said = None if document is None or document.root is None else to_python(document.root)
+    return isinstance(said, dict) and (said.get("gpu_ids") not in (None, "all") or said.get("use_cpu") is True)
 
 
 @check("p2p-on-rtx-40")
@@ -407,9 +426,15 @@ def hostfile_slots(view: View) -> Iterator[Finding]:
     hosts = view.resolved.values or {name: view.raw(name) for name in view.keys("")}
     slots = [count for count in hosts.values() if isinstance(count, int)]
     nodes, each, world = view.fact("num_nodes"), view.fact("gpus_per_node"), view.fact("world_size")
+    if nodes is MISSING:
+        nodes = view.plan.get("launch.machines")
     first = next(iter(hosts), "")
     if isinstance(nodes, int) and nodes > len(hosts):
-        yield Finding(first, message=f"{nodes} nodes are meant (NUM_NODES), the hostfile has {len(hosts)}: DeepSpeed starts on those only")
+        yield Finding(
+            first,
+            message=f"{nodes} nodes are meant, the hostfile has {len(hosts)}: DeepSpeed starts on those only",
+            plan=("launch.machines",),
+        )
     elif isinstance(world, int) and not isinstance(each, int) and world > sum(slots):
         yield Finding(first, message=f"world size {world} is meant, the hosts have {sum(slots)} slots together")
     if isinstance(each, int):
