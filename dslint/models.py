@@ -41,7 +41,8 @@ class ModelFacts(NamedTuple):
 
     The names are those of every transformers release that was read: ``layer_classes`` of the repeated blocks (the language model's first),
     ``linear_names`` and ``embedding_names`` the last parts of the modules' paths, ``expert_parameters`` weights of many experts in one
-    tensor, ``module_classes`` every class but torch's own, ``no_split`` what Accelerate wraps by default.
+    tensor, ``module_classes`` every class but torch's own, ``no_split`` what Accelerate wraps by default. ``bits`` of quantised weights;
+    ``separate_head``: the checkpoint holds an output embedding of its own.
     """
 
     type: str
@@ -61,6 +62,8 @@ class ModelFacts(NamedTuple):
     expert_parameters: tuple[str, ...] = ()
     module_classes: tuple[str, ...] = ()
     no_split: tuple[str, ...] = ()
+    bits: int | None = None
+    separate_head: bool | None = None
 
 
 NAMES_UNKNOWN: Mapping[str, Any] = {
@@ -136,6 +139,19 @@ def by_name(name: str) -> ModelFacts | None:
     return _of_type(row["type"], _table()["types"].get(row["type"], {}))._replace(**row)
 
 
+@cache
+def _classes() -> Mapping[str, str]:
+    """The layer classes of every known type by their lower-case form."""
+    types = _table()["types"]
+    return {name.lower(): name for model_type in types for name in types[model_type].get("layer_classes", ())}
+
+
+def class_in_other_case(name: str) -> str | None:
+    """The known layer class that differs from a name in upper and lower case only."""
+    known = _classes().get(name.lower())
+    return known if known != name else None
+
+
 def by_directory(path: str | os.PathLike[str]) -> ModelFacts | None:
     """What the config.json in a folder (or the file itself) says; None where there is none, or it is not the config of a model."""
     file = os.fspath(path)
@@ -150,7 +166,18 @@ def by_directory(path: str | os.PathLike[str]) -> ModelFacts | None:
         return None
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         return None
-    return by_config(config)
+    return by_config(config)._replace(separate_head=_separate_head(os.path.dirname(file)))
+
+
+def _separate_head(folder: str) -> bool | None:
+    """Does the index of a sharded checkpoint list an output embedding? None where there is no index."""
+    try:
+        with open(os.path.join(folder, "model.safetensors.index.json"), "rb") as stream:
+            index = json.loads(stream.read(MAXIMUM_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    weights = index.get("weight_map") if isinstance(index, dict) else None
+    return "lm_head.weight" in weights if isinstance(weights, dict) else None
 
 
 def by_config(config: Mapping[str, Any]) -> ModelFacts:
@@ -172,6 +199,7 @@ def by_config(config: Mapping[str, Any]) -> ModelFacts:
         tied_embeddings=_tied(config, shape, known.tied_embeddings),
         experts=experts,
         quantization=_quantization(config.get("quantization_config")),
+        bits=_bits(config.get("quantization_config")),
     )
 
 
@@ -215,6 +243,15 @@ def _tied(config: Mapping[str, Any], shape: Mapping[str, Any], default: bool | N
     if not written:
         return default if shape is config else None
     return written.pop() if len(written) == 1 else None
+
+
+def _bits(written: Any) -> int | None:
+    """The bits of weights that a quantization_config speaks of."""
+    if not isinstance(written, dict):
+        return None
+    if written.get("load_in_8bit") is True or written.get("load_in_4bit") is True:
+        return 8 if written.get("load_in_8bit") is True else 4
+    return _count(written.get("bits"))
 
 
 def _quantization(block: object) -> str | None:

@@ -3,7 +3,22 @@
 A check is a generator of findings over a view; the rule that names it gives message, severity and explanation.
 """
 
-from dslint.checks import batch, context, env, llamafactory, misc, misplaced, optimizer, precision, scheduler, zero
+from dslint.checks import accelerate, batch, context, env, fsdp, llamafactory, misc, misplaced, optimizer, precision, scheduler, zero
 from dslint.checks.registry import CHECKS, check
 
-__all__ = ["CHECKS", "batch", "check", "context", "env", "llamafactory", "misc", "misplaced", "optimizer", "precision", "scheduler", "zero"]
+__all__ = [
+    "CHECKS",
+    "accelerate",
+    "batch",
+    "check",
+    "context",
+    "env",
+    "fsdp",
+    "llamafactory",
+    "misc",
+    "misplaced",
+    "optimizer",
+    "precision",
+    "scheduler",
+    "zero",
+]

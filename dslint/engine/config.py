@@ -87,7 +87,7 @@ def known_keys(name: str, document: Document, project: Project) -> Set[str]:
 
 def _statement(config: Config, stated: Stated) -> Statement:
     resolved = config.resolved
-    path = resolved.path(stated.at) if stated.at else resolved.mount
+    path = resolved.path(stated.at)
     if path in config.overridden:
         return Statement(stated.name, stated.value, "override", None, path, stated.at, form=config.form.name)
     if stated.at in resolved.places or not stated.at:

@@ -70,6 +70,9 @@ class Family:
 
 
 NO_PLAN = Plan()
+# where no file of a launch names a model: a directory of that name beside the first, for formats that leave the model to a script
+NAMING_NO_MODEL = ("accelerate", "fsdp", "trainer")
+MODEL_BESIDE = Link("", "model", "model")
 
 
 def assemble(roots: Sequence[Config], find: Finder) -> Family:
@@ -84,6 +87,8 @@ def assemble(roots: Sequence[Config], find: Finder) -> Family:
         seen.add(key)
         family.configs.append(config)
         pending[:0] = [child for link in config.form.links(config.resolved) if (child := _follow(family, config, link, find)) is not None]
+    if not family.models and roots and roots[0].form.name in NAMING_NO_MODEL and (beside := find(roots[0], MODEL_BESIDE)).model is not None:
+        family.models.append(cache(beside.model))
     return family
 
 

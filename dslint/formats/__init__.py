@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dslint.document import Document
+from dslint.formats.accelerate import ACCELERATE
 from dslint.formats.base import Context, Format, Link, Stated
 from dslint.formats.deepspeed import DEEPSPEED
 from dslint.formats.env import ENV
 from dslint.formats.hostfile import HOSTFILE
 from dslint.formats.llamafactory import LLAMAFACTORY
 
-FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, LLAMAFACTORY, ENV, HOSTFILE)}
+FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, ACCELERATE, LLAMAFACTORY, ENV, HOSTFILE)}
 
 
 def detect(document: Document, context: Context | None = None) -> str | None:

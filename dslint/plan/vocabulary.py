@@ -105,5 +105,7 @@ VOCABULARY: dict[str, Term] = {
     "model.expert_parameters": Term("list of str", "parameters that hold all experts of a layer in one tensor"),
     "model.module_classes": Term("list of str", "every class of module of the model but torch's own"),
     "model.no_split": Term("list of str", "class names of the modules that stay on one device"),
+    "model.bits": Term("int", "bits of the checkpoint's quantised weights"),
+    "model.separate_head": Term("bool", "the checkpoint holds an output embedding of its own"),
     "model.quantization": Term("str", "the checkpoint's own quantisation method"),
 }

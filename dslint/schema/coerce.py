@@ -67,6 +67,8 @@ def _typed(info: KeyInfo, value: Any) -> Any:
             return value
     if info.coerce in READERS and isinstance(value, str):
         return _counted(value, info.coerce)
+    if info.coerce == "text":
+        return next((held for kind in info.type if (held := _read_again(kind, value)) is not NOT_COERCED), NOT_COERCED)
     if not info.coerce.startswith("pydantic"):
         return NOT_COERCED
     if info.coerce == "pydantic1" and info.enum is not None:
@@ -142,6 +144,19 @@ def _made(kind: str, value: Any, coercion: str) -> Any:
             return NOT_COERCED
         return int(number) if number == number and abs(number) != float("inf") and number == int(number) else NOT_COERCED
     return NOT_COERCED
+
+
+def _read_again(kind: str, value: Any) -> Any:
+    """What is made of a value that was written into an environment variable: Python's int() and float(), and the usual words for true and false."""
+    text = str(value).strip()
+    if kind == "boolean":
+        return True if text.lower() in TRUE else False if text.lower() in FALSE else NOT_COERCED
+    if kind in ("integer", "number"):
+        try:
+            return int(text) if kind == "integer" else float(text)
+        except ValueError:
+            return NOT_COERCED
+    return text if kind == "string" and isinstance(value, (str, int, float)) else NOT_COERCED
 
 
 def _out_of_bounds(info: KeyInfo, value: Any) -> str | None:

@@ -62,7 +62,9 @@ class Resolved:
         return MISSING if info is None or info.default is None else info.default
 
     def path(self, canonical: str) -> Path:
-        """The absolute path of a canonical one: as written, else below its nearest written ancestor."""
+        """The absolute path of a canonical one: as written, else below its nearest written ancestor; ``""`` is the config itself."""
+        if not canonical:
+            return self.mount
         if place := self.places.get(canonical):
             return place.path
         parent, _, name = canonical.rpartition(".")
