@@ -78,3 +78,18 @@ def zero_as_a_boolean(view: View) -> Iterator[Finding]:
         hf = view.context == "hf"
         effect = "; the Hugging Face integration stops at it" if hf else ""
         yield Finding("zero_optimization", {"effect": effect}, severity="error" if hf else "warning", fixes=(fix,))
+
+
+@check("old-offload-switch")
+def old_offload_switch(view: View) -> Iterator[Finding]:
+    """cpu_offload and cpu_offload_param where the block that replaced them is not written."""
+    for old, new in (("cpu_offload", "offload_optimizer"), ("cpu_offload_param", "offload_param")):
+        key, block = f"zero_optimization.{old}", f"zero_optimization.{new}"
+        switched = view.get(key)
+        if not isinstance(switched, bool) or view.written(block):
+            continue
+        changes = [Change("delete", view.path(key))]
+        if switched:
+            changes.append(Change("set", view.path(block), {"device": "cpu"}))
+        fix = Fix(f"write {new}" if switched else f"remove {old}", "safe", tuple(changes))
+        yield Finding(key, {"key": old, "block": new}, fixes=(fix,))

@@ -64,6 +64,7 @@ def read_config(
     if form.dialect(target.version) == "omegaconf":
         reread(document)
     resolved = resolve(node, mount, Schema.load(form.framework).at(target.version), form.root(document))
+    resolved.values.update(form.derives(resolved))
     context: Context | None = "hf" if parent is not None else project.context or form.context(resolved)
     config = Config(document, form, resolved, project, target, context, parent, at, overridden)
     config.statements = tuple(_statement(config, stated) for stated in form.states(resolved))

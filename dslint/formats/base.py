@@ -43,7 +43,7 @@ class Format(NamedTuple):
     ``dialect``: how a version of the framework reads plain YAML scalars. ``ships``: paths of files that the framework itself brings, with what they say
     in the Plan's words. ``strict_json``: its reader takes no comments and trailing commas.
     ``duplicates``: what a key that is written twice is, where no rule says it. ``excuses``: is a value of the wrong type at this canonical path meant
-    for another reader of the file?
+    for another reader of the file? ``derives``: values that the framework makes of older keys, by canonical path.
     """
 
     name: str
@@ -61,3 +61,4 @@ class Format(NamedTuple):
     strict_json: bool = True
     duplicates: Literal["error", "warning"] | None = "warning"
     excuses: Callable[[Resolved, str], bool] = lambda _resolved, _path: False
+    derives: Callable[[Resolved], Mapping[str, Any]] = lambda _: {}

@@ -104,6 +104,13 @@ def context(resolved: Resolved) -> Context | None:
     return "hf" if resolved.autos else None
 
 
+def derives(resolved: Resolved) -> Iterator[tuple[str, str]]:
+    """The devices that the switches of 2020 stand for (runtime/zero/config.py: cpu_offload, cpu_offload_param)."""
+    for switch, block in (("cpu_offload", "offload_optimizer"), ("cpu_offload_param", "offload_param")):
+        if resolved.values.get(f"zero_optimization.{switch}") is True and f"zero_optimization.{block}" not in resolved.places:
+            yield f"zero_optimization.{block}.device", "cpu"
+
+
 # what the autotuner tries several values of (autotuning/autotuner.py: tune, get_gas_from_user_config, tune_space)
 TUNED = ("zero_optimization.", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
@@ -180,6 +187,7 @@ DEEPSPEED = Format(
     context,
     states=states,
     excuses=excuses,
+    derives=lambda resolved: dict(derives(resolved)),
     fills=FILLS,
     strict_json=False,
     duplicates=None,
