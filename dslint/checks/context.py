@@ -96,7 +96,8 @@ def _autos(node: Node, path: Path) -> Iterator[Path]:
 @check("hf-needs-zero-block")
 def hf_needs_zero_block(view: View) -> Iterator[Finding]:
     """A file that only looks as if it were for the integration ("auto" in it) may be filled by another tool."""
-    if view.context == "hf" and view.absent("zero_optimization") and not view.on("autotuning.enabled"):
+    nested = any(isinstance(entry.value, Mapping) and entry.value.get("zero_optimization") for entry in view.resolved.root.entries)
+    if view.context == "hf" and view.absent("zero_optimization") and not view.on("autotuning.enabled") and not nested:
         fix = Fix("add zero_optimization with stage 2", "unsafe", (Change("set", view.path("zero_optimization"), {"stage": 2}),))
         sure = view.project.context == "hf" or view.config.parent is not None
         yield Finding("zero_optimization", severity="error" if sure else "warning", fixes=(fix,))

@@ -69,6 +69,7 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     block = issue.canonical.removesuffix(joined("", name)).removesuffix(".")
     where = f"in {block}" if block else "at the top level"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
+    shown = name if name and name == name.strip() else _json(name)
     if (name.startswith(COMMENT_MARKS) or name == "$schema") and not refused:
         return
     if (known := issue.block.gone.get(name)) is not None:
@@ -87,7 +88,7 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
             issue,
             "SC001",
             "error",
-            f"unknown key {name} {where}: did you mean {near}? {consequence}",
+            f"unknown key {shown} {where}: did you mean {near}? {consequence}",
             fixes=(remove if taken else renaming,),
         )
         return
@@ -107,9 +108,9 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
         )
         return
     if refused:
-        yield from _say(view, issue, "SC003", "error", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
+        yield from _say(view, issue, "SC003", "error", f"unknown key {shown} {where}: {consequence}", fixes=(remove,))
     else:
-        yield from _say(view, issue, "SC004", "warning", f"unknown key {name} {where}: {consequence}", fixes=(remove,))
+        yield from _say(view, issue, "SC004", "warning", f"unknown key {shown} {where}: {consequence}", fixes=(remove,))
 
 
 def _dotted(view: View, issue: Issue, info: KeyInfo, remove: Fix) -> Iterator[Diagnostic]:

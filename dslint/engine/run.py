@@ -236,7 +236,8 @@ def _shown(value: Any) -> str:
     if value is MISSING:
         return "unset"
     if isinstance(value, str):
-        return (value if len(value) <= 60 else value[:57] + "…") if value.strip() else f'"{value}"'
+        short = value if len(value) <= 60 else value[:57] + "…"
+        return short if value and value == value.strip() else f'"{short}"'
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, (bool, dict, list)) or value is None:
