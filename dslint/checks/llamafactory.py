@@ -323,6 +323,14 @@ def stream_not_mixed(view: View) -> Iterator[Finding]:
         yield Finding("mix_strategy" if view.written("mix_strategy") else "dataset", {"count": count})
 
 
+@check("lf-needless-interleaving")
+def needless_interleaving(view: View) -> Iterator[Finding]:
+    several = len(names_of(view.get("dataset"))) > 1
+    if several and view.written("mix_strategy") and view.get("mix_strategy") != "concat":
+        if view.off("interleave_probs") and view.off("streaming") and isinstance(view.get("mix_strategy"), str):
+            yield Finding("mix_strategy")
+
+
 @check("lf-several-adapters")
 def several_adapters(view: View) -> Iterator[Finding]:
     count = len(names_of(view.get("adapter_name_or_path")))
@@ -431,5 +439,19 @@ def legacy_format(view: View) -> Iterator[Finding]:
 def warmup_fraction(view: View) -> Iterator[Finding]:
     steps = view.get("warmup_steps")
     used = transformers_of(view)
-    if isinstance(steps, float) and 0 < steps < 1 and used.known and used.number < parse_version("5.0"):
-        yield Finding("warmup_steps")
+    if isinstance(steps, float) and steps >= 0 and used.known and parse_version("4.42") <= used.number < parse_version("5.0"):
+        rename = Fix("call it warmup_ratio", "safe", (Change("rename", view.path("warmup_steps"), to=("warmup_ratio",)),))
+        yield Finding("warmup_steps", fixes=(rename,) if steps <= 1 and not view.written("warmup_ratio") else ())
+
+
+@check("lf-warmup-range")
+def warmup_range(view: View) -> Iterator[Finding]:
+    for key in ("warmup_ratio", "warmup_steps"):
+        value = view.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
+            yield Finding(key, {"key": key, "value": value, "what": "a warm-up cannot be negative"})
+    ratio = view.get("warmup_ratio")
+    if isinstance(ratio, (int, float)) and not isinstance(ratio, bool) and ratio > 1:
+        steps = transformers_of(view).number >= parse_version("5.0")
+        what = "a ratio lies between 0 and 1" + (" (it is taken for a number of steps)" if steps else "")
+        yield Finding("warmup_ratio", {"key": "warmup_ratio", "value": ratio, "what": what}, severity="warning" if steps else "error")
