@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dslint.document import Document, load, to_python
 from dslint.document.load import read
 from dslint.document.overlay import Override
-from dslint.engine.facts import Facts, Value
+from dslint.engine.facts import VARIABLES, Facts, Value
 from dslint.engine.project import Target
 from dslint.faults import Fault
 from dslint.formats.base import Context
@@ -55,8 +55,9 @@ def read_env_file(file: str) -> Launch:
             if value.lower() not in CONTEXTS:
                 raise Fault(f"{file}:{number}: DSLINT_CONTEXT={value}: write native or hf{did_you_mean(value, CONTEXTS)}")
             context = CONTEXTS[value.lower()]
-    facts = Facts()
-    for name, (number, value) in lines.items():
+    facts = Facts({}, {name: value for name, (_, value) in lines.items()})
+    for name in filter(lines.__contains__, VARIABLES):
+        number, value = lines[name]
         try:
             facts = facts.merged(Facts.from_env({name: value}))
         except ValueError as error:
@@ -66,10 +67,11 @@ def read_env_file(file: str) -> Launch:
 
 def facts_of_document(document: Document) -> Facts:
     """The facts of an env file that is checked itself; a value that is none of them tells nothing (the check says what is wrong with it)."""
-    facts = Facts()
-    for name, value in _variables(document).items():
+    written = _variables(document)
+    facts = Facts({}, written)
+    for name in filter(written.__contains__, VARIABLES):
         with suppress(ValueError):
-            facts = facts.merged(Facts.from_env({name: value}))
+            facts = facts.merged(Facts.from_env({name: written[name]}))
     return with_known_gpu(facts)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,25 @@ def test_a_hostfile(dslint, folder: Path) -> None:
     done = dslint("check", "hostfile")
     assert re.findall(r"hostfile:(\d+):\d+: error: .* \[(\w+)", done.out) == [("2", "PA016"), ("3", "PA017")]
     assert done.code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.env", "".join(f"NCCL_DEBUGX{number}=1\n" for number in range(40_000))),
+        ("x.env", "".join(f"V{number}=1\n" for number in range(40_000)) + "NCCL_DEBUG=INFO\n"),
+        ("x.env", "no assignment\n" * 60_000),
+        ("x.env", "PYTORCH_ALLOC_CONF=" + "x," * 400_000),
+        ("x.env", "CUDA_VISIBLE_DEVICES=" + "0," * 400_000),
+        ("hostfile", "node slots=8\n" * 60_000),
+    ],
+)
+def test_large_files_end_in_time(dslint, folder: Path, name: str, text: str) -> None:
+    write(folder / name, text)
+    before = time.process_time()
+    done = dslint("check", "--format", "json", name)
+    assert time.process_time() - before < 3
+    assert len(done.out) < 100_000
 
 
 SETTINGS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from dslint.checks.registry import check
@@ -29,9 +30,17 @@ def known(view: View) -> frozenset[str]:
     return frozenset(view.resolved.schema.block("env").keys)
 
 
+LONGEST = 4096
+
+
+def short(text: str) -> str:
+    """As much of a value as a message can take."""
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
 def unfinished(text: str) -> bool:
-    """Does a shell or a template still put something in, or does another assignment follow on the line?"""
-    return re.search(r"\$|\{\{|^<.*>$|\s\w+=", text) is not None
+    """Does a shell or a template still put something in, or does another assignment follow on the line? No variable is this long, either."""
+    return len(text) > LONGEST or re.search(r"\$|\{\{|^<.*>$|\s\w+=", text) is not None
 
 
 # --- names ---
@@ -41,9 +50,8 @@ def unfinished(text: str) -> bool:
 def env_misspelt(view: View) -> Iterator[Finding]:
     """A name that nothing reads, and that is plainly meant to be one that something reads. Others are the user's own."""
     written, names = texts(view), known(view)
-    for name in written:
-        if name in names or not _of_family(name):
-            continue
+    strangers = [name for name in written if name not in names and _of_family(name)]
+    for name in strangers[:MAXIMUM_STRANGERS]:
         near = _near(name, names)
         if near is None:
             continue
@@ -53,25 +61,33 @@ def env_misspelt(view: View) -> Iterator[Finding]:
         yield Finding(f"env.{name}", {"name": name, "near": near}, fixes=fixes)
 
 
+# a file with more names of these families that nothing knows is of another world
+MAXIMUM_STRANGERS = 200
+LONGEST_FAMILY = max(map(len, FAMILIES)) + 1
+
+
 def _of_family(name: str) -> bool:
     """Does the first word name a family, or miss one by a letter?"""
     first = name.partition("_")[0].upper()
-    return first in FAMILIES or any(len(family) > 3 and edit_distance(first, family, 1) <= 1 for family in FAMILIES)
+    if len(first) > LONGEST_FAMILY:
+        return False
+    return first in FAMILIES or any(
+        len(family) > 3 and abs(len(family) - len(first)) < 2 and edit_distance(first, family, 1) <= 1 for family in FAMILIES
+    )
 
 
 def _near(name: str, names: frozenset[str]) -> str | None:
     upper = name.upper()
     if upper in names:
         return upper
-    words = sorted(upper.split("_"))
-    same = [candidate for candidate in names if len(candidate) == len(upper) and sorted(candidate.split("_")) == words]
+    words, letters = sorted(upper.split("_")), set(upper)
+    limit = 1 if len(name) < 12 else 2
+    alike = [name for name in names if abs(len(name) - len(upper)) <= limit and len(letters - set(name)) <= limit]
+    same = [candidate for candidate in alike if len(candidate) == len(upper) and sorted(candidate.split("_")) == words]
     if len(same) == 1:
         return same[0]
-    limit = 1 if len(name) < 12 else 2
     best: list[tuple[int, str]] = []
-    for candidate in names:
-        if abs(len(candidate) - len(upper)) > limit or len(set(upper) - set(candidate)) > limit:
-            continue
+    for candidate in alike:
         distance = edit_distance(upper, candidate, limit)
         if distance <= limit and not _other_words(upper, candidate, names):
             best.append((distance, candidate))
@@ -102,7 +118,7 @@ def env_twice(view: View) -> Iterator[Finding]:
         name = str(problem.path[-1])
         if name in names:
             line = view.document.line_column(problem.related[0][0].start)[0]
-            yield Finding(f"env.{name}", {"name": name, "text": texts(view)[name], "line": line})
+            yield Finding(f"env.{name}", {"name": name, "text": short(texts(view)[name]), "line": line})
 
 
 @check("deepspeed-env-lines")
@@ -137,7 +153,7 @@ def nccl_number(view: View) -> Iterator[Finding]:
         counts = match.group().strip() if match else "0"
         plain = WORDS.get(text.strip().lower())
         change = () if plain is None else (Fix(f"write {plain}", "safe", (Change("set", view.path(f"env.{name}"), plain),)),)
-        yield Finding(f"env.{name}", {"name": name, "text": text, "counts": counts}, fixes=change)
+        yield Finding(f"env.{name}", {"name": name, "text": short(text), "counts": short(counts)}, fixes=change)
 
 
 # whose variable -> what becomes of a word that it does not know
@@ -168,7 +184,12 @@ def env_choice(view: View) -> Iterator[Finding]:
         if coerce(info, text).ok or (text.isdigit() and "0" in info.enum and name.endswith("_LEVEL")):
             continue
         near = suggest(text, info.enum)
-        values = {"name": name, "text": text, "choices": ", ".join(map(str, info.enum)), "hint": f", did you mean {near}?" if near else ""}
+        values = {
+            "name": name,
+            "text": short(text),
+            "choices": ", ".join(map(str, info.enum)),
+            "hint": f", did you mean {near}?" if near else "",
+        }
         consequence = next(words for start, words in CONSEQUENCES.items() if name.startswith(start))
         fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path(f"env.{name}"), near),)),) if near else ()
         yield Finding(f"env.{name}", {**values, "consequence": consequence}, severity="warning" if info.tolerant else None, fixes=fixes)
@@ -220,36 +241,43 @@ def allocator_trouble(text: str) -> str | None:
         if not colon:
             known_name = re.split(r"[=;]", name)[0]
             hint = f": write {known_name}:VALUE" if known_name in OPTIONS else ""
-            return f"{name!r} has no value{hint}"
+            return f"{short(name)!r} has no value{hint}"
         if name not in OPTIONS:
-            near = [known_name for known_name in OPTIONS if edit_distance(name, known_name, 3) <= 3]
-            return f"there is no option {name}" + (f", did you mean {near[0]}?" if len(near) == 1 else "")
+            near = [
+                known_name for known_name in OPTIONS if abs(len(name) - len(known_name)) < 4 and edit_distance(name, known_name, 3) <= 3
+            ]
+            return f"there is no option {short(name)}" + (f", did you mean {near[0]}?" if len(near) == 1 else "")
         if (trouble := _value_trouble(name, value)) is not None:
-            return trouble
+            return f"{name} is {short(value)}: {trouble}"
     return None
 
 
 def _options(text: str) -> list[str]:
     """``name:value`` of each option; commas in brackets are of the value."""
-    plain = re.sub(r"\s+", "", text)
-    parts = re.split(r",(?![^\[]*\])", plain)
+    parts, depth = [""], 0
+    for piece in re.split(r"([,\[\]])", re.sub(r"\s+", "", text)):
+        depth += (piece == "[") - (piece == "]")
+        if piece == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
     return parts[:-1] if parts[-1] == "" else parts
 
 
 def _value_trouble(name: str, value: str) -> str | None:
     kind = OPTIONS[name]
     if ":" in value and not value.startswith("["):
-        return f"{name} is {value}: options stand between commas"
+        return "options stand between commas"
     if kind == "bool" and value not in ("True", "False"):
-        return f"{name} is {value}: write True or False, with the capital letter"
+        return "write True or False, with the capital letter"
     if kind == "backend" and value not in ("native", "cudaMallocAsync", "hipMallocAsync"):
-        return f"backend is {value}: write native or cudaMallocAsync"
+        return "write native or cudaMallocAsync"
     if kind in ("number", "split", "power") and not re.match(r"\d", value):
-        return f"{name} is {value}: write a whole number"
-    if kind == "split" and int(re.match(r"\d+", value).group()) < SPLIT_LEAST:  # type: ignore[union-attr]
-        return f"{name} is {value}: torch takes {SPLIT_LEAST} or more"
+        return "write a whole number"
+    if kind == "split" and int(re.match(r"\d{1,9}", value).group()) < SPLIT_LEAST:  # type: ignore[union-attr]
+        return f"torch takes {SPLIT_LEAST} or more"
     if kind == "fraction" and not (re.fullmatch(r"[0-9.]+(e-?\d+)?", value) and value.count(".") < 2 and 0 < float(value) < 1):
-        return f"{name} is {value}: write a fraction between 0 and 1"
+        return "write a fraction between 0 and 1"
     return None
 
 
@@ -269,7 +297,7 @@ def nccl_list(view: View) -> Iterator[Finding]:
         elements = [word.strip() for part in text.split(";") for word in part.rpartition(":")[2].lstrip("^").split(",") if word.strip()]
         unknown = [word for word in elements if word.lower() not in {one.lower() for one in words}]
         if unknown:
-            yield Finding(f"env.{name}", {"name": name, "word": unknown[0], "words": ", ".join(words)})
+            yield Finding(f"env.{name}", {"name": name, "word": short(unknown[0]), "words": ", ".join(words)})
 
 
 ALGORITHMS = ("Tree", "Ring", "CollNet", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
@@ -289,15 +317,15 @@ def visible_devices(view: View) -> Iterator[Finding]:
     if not all(re.fullmatch(r"\d+|(GPU|MIG)-[\w/-]+", device) for device in devices):
         return
     if len(set(devices)) < len(devices):
-        twice = next(device for device in devices if devices.count(device) > 1)
-        message = f"CUDA_VISIBLE_DEVICES names GPU {twice} twice: CUDA then sees no device at all"
+        twice = Counter(devices).most_common(1)[0][0]
+        message = f"CUDA_VISIBLE_DEVICES names GPU {short(twice)} twice: CUDA then sees no device at all"
         yield Finding("env.CUDA_VISIBLE_DEVICES", message=message)
         return
     started, plan = _processes_of_a_host(view)
     if started is None or started <= len(devices) or view.project.facts.get("launcher") == "deepspeed":
         return
     shown = f"{len(devices)} GPU{'s' * (len(devices) != 1)}" if devices else "no GPU"
-    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": text, "started": started}, plan=plan)
+    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": short(text), "started": started}, plan=plan)
 
 
 def _processes_of_a_host(view: View) -> tuple[int | None, tuple[str, ...]]:
@@ -395,7 +423,7 @@ def interface_names(view: View) -> Iterator[Finding]:
                 who = 'Gloo stops with "Unable to find address for"' if gloo else 'NCCL stops with "no socket interface found"'
                 yield Finding(f"env.{name}", {"trouble": f"{name} is the address {interface.strip()}: {who}; write the interface's name"})
             elif gloo and interface.strip().startswith(("^", "=")):
-                yield Finding(f"env.{name}", {"trouble": f"{name}={text}: ^ and = are NCCL's; Gloo takes whole names only"})
+                yield Finding(f"env.{name}", {"trouble": f"{name}={short(text)}: ^ and = are NCCL's; Gloo takes whole names only"})
             else:
                 continue
             break

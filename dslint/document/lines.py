@@ -22,12 +22,15 @@ COMMENT = re.compile(r"(?:^|\s)#.*$")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 ENV = "env"
 LOOKED_AT = 20
+MAXIMUM_PROBLEMS = 50
 
 
 def load_env(document: Document) -> None:
     """``NAME=value`` lines as ``env: {NAME: value}``; comments, quotes and a leading ``export`` are understood. Of two of one name the last counts."""
     entries: dict[str, Entry] = {}
     for start, line in _assignments(document.text):
+        if _full(document):
+            break
         match = ASSIGNMENT.match(line)
         if match is None:
             _problem(document, "PA015", Span(start, start + len(line)), f"{line[:60]!r} is no assignment; write NAME=value")
@@ -53,6 +56,8 @@ def load_hostfile(document: Document) -> None:
     seen: dict[str, Span] = {}
     bad = False
     for start, line in _lines(document.text):
+        if _full(document):
+            break
         match = HOST.match(line)
         if match is None:
             bad = True
@@ -109,6 +114,11 @@ def _value(written: str) -> tuple[str | None, int]:
     if written[0] == '"':
         inner = re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape.group(1), escape.group(1)), inner)
     return inner, match.end(1) + 1
+
+
+def _full(document: Document) -> bool:
+    """Is enough said? A file with this many bad lines is no such file."""
+    return len(document.problems) >= MAXIMUM_PROBLEMS
 
 
 def _problem(document: Document, code: str, span: Span, message: str, path: Path = (), first: Span | None = None) -> None:
