@@ -19,6 +19,6 @@ def lr_scheduler_block(view: View) -> Iterator[Finding]:
         return
     block, path = view.raw("lr_scheduler"), view.path("lr_scheduler")
     fix = Fix("remove lr_scheduler", "unsafe", (Change("delete", path),))
-    if isinstance(block, dict) and block.get("type") in SCHEDULES:
+    if isinstance(block, dict) and block.get("type") in SCHEDULES and isinstance(block.get("params"), dict):
         fix = Fix("rename it to scheduler", "safe", (Change("rename", path, to=(*path[:-1], "scheduler")),))
     yield Finding("lr_scheduler", fixes=(fix,))

@@ -165,7 +165,7 @@ def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
         written = view.raw(path)
         if written is MISSING or isinstance(written, (int, float)) or view.auto(path) or path in view.resolved.placeholders:
             continue
-        hidden = view.get("scheduler.type") in SETS_RATE and not _offloaded(view) and not _built_by_torch(view, kind)
+        hidden = view.get("scheduler.type") in SETS_RATE and not _looked_at_early(view, kind)
         fixes: tuple[Fix, ...] = ()
         if isinstance(written, str):
             with suppress(ValueError):
@@ -173,6 +173,14 @@ def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
         saved = "; here only the scheduler hides it" if hidden else ""
         shown = json.dumps(written, ensure_ascii=False)
         yield Finding(path, {"name": name, "written": shown, "saved": saved}, severity="warning" if hidden else "error", fixes=fixes)
+
+
+def _looked_at_early(view: View, kind: str) -> bool:
+    """Does anything use the learning rate before a schedule sets it: torch's classes and those for the CPU when they are built, and the
+    first step that fp16 and bf16 make without ZeRO to allocate their states?"""
+    without_zero = view.absent("zero_optimization") or view.get("zero_optimization.stage") == 0
+    half = view.on("fp16.enabled") or view.on("bf16.enabled")
+    return _built_by_torch(view, kind) or _offloaded(view) or (without_zero and half)
 
 
 def _built_by_torch(view: View, kind: str) -> bool:
