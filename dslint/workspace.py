@@ -155,7 +155,7 @@ def _tell_surroundings(families: Sequence[Family]) -> None:
     inside = [family for family in families if family not in around]
     if len(inside) == 1:
         for family in around:
-            family.models.append(lambda: [statement for config in inside[0].configs for statement in config.statements])
+            family.beside = tuple(statement for config in inside[0].configs for statement in config.statements)
 
 
 LAUNCHERS, TRAINERS = ("accelerate",), ("trainer", "axolotl", "llamafactory")

@@ -41,6 +41,18 @@ def test_facts_of_a_named_env_file_count_for_it(dslint, folder: Path) -> None:
     assert 'WORLD_SIZE is "many"' in done.out
 
 
+def test_the_launchers_config_counts_for_the_variables(dslint, folder: Path) -> None:
+    config = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8\n"
+    write(folder / "accelerate.yaml", config)
+    write(folder / "launch.env", "CUDA_VISIBLE_DEVICES=0,1\n")
+    done = dslint("check", "--format", "json", "--env-file", "launch.env", "accelerate.yaml")
+    [finding] = [diagnostic for diagnostic in done.json["diagnostics"] if diagnostic["file"] == "launch.env"]
+    assert (finding["code"], "4 processes" in finding["message"]) == ("EN023", True)
+    assert [(related["file"], related["line"]) for related in finding["related"]] == [("accelerate.yaml", 4)]
+    write(folder / "accelerate.yaml", config + "gpu_ids: 4,5,6,7\n")
+    assert "EN023" not in dslint("check", "--env-file", "launch.env", "accelerate.yaml").out
+
+
 def test_repairs_are_made_in_it(dslint, folder: Path) -> None:
     write(folder / "x.env", "export NCCL_IB_DISABEL=1  # no InfiniBand\nPYTORCH_ALLOC_CONF=expandable_segments:true\n")
     assert dslint("check", "--fix", "x.env").code == 0

@@ -346,7 +346,10 @@ DRIVER_WITH_CHECK = (550, 40, 7)
 
 
 def _picks_devices(view: View) -> bool:
-    """Does the launcher's config itself say which GPUs are used, or that none is? Then the variable does not count."""
+    """Does the launcher's config itself say which GPUs are used, or that none is, or start DeepSpeed's launcher? Then the variable does not count."""
+    machines = view.plan.get("launch.machines")
+    if view.plan.get("engine.kind") == "deepspeed" and isinstance(machines, int) and machines > 1:
+        return True
     statement = view.plan.statement("launch.processes")
     document = None if statement is None else statement.document
     said = None if document is None or document.root is None else to_python(document.root)

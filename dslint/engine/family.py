@@ -29,13 +29,16 @@ class Finder(Protocol):
 
 
 class Family:
-    """``configs``: parents before their children. ``said``: findings about links, by the config that holds the link. ``models``: what their models say."""
+    """``configs``: parents before their children. ``said``: findings about links, by the config that holds the link. ``models``: what their models say.
+    ``beside``: what configs of another family say, for files that surround a launch (its variables, its hosts).
+    """
 
     def __init__(self, roots: Sequence[Config]) -> None:
         self.roots = tuple(roots)
         self.configs: list[Config] = []
         self.said: list[tuple[Config, Diagnostic]] = []
         self.models: list[Callable[[], list[Statement]]] = []
+        self.beside: tuple[Statement, ...] = ()
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -53,12 +56,12 @@ class Family:
 
     def others(self, config: Config) -> Plan:
         """What the rest of the launch says: parents first, then the files named beside, then those brought in."""
-        if len(self.configs) == 1 and not self.models:
+        if len(self.configs) == 1 and not self.models and not self.beside:
             return NO_PLAN
         ancestors = list(_ancestors(config))
         rest = [other for other in self.configs if other is not config and other not in ancestors]
         written = (statement for other in (*ancestors, *rest) for statement in other.statements)
-        return Plan(written, self._of_models)
+        return Plan((*written, *self.beside), self._of_models)
 
     @property
     def plan(self) -> Plan:
