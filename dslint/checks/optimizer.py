@@ -124,7 +124,8 @@ def _write(view: View, name: str) -> tuple[Fix, ...]:
 @check("untested-zero-optimizer")
 def untested_zero_optimizer(view: View) -> Iterator[Finding]:
     written, stage = view.get("optimizer.type"), view.get("zero_optimization.stage")
-    if not isinstance(written, str) or stage not in (1, 2, 3) or not view.off("zero_allow_untested_optimizer"):
+    allowed = view.raw("zero_allow_untested_optimizer")  # anything that counts as true allows it
+    if not isinstance(written, str) or stage not in (1, 2, 3) or (allowed is not MISSING and allowed):
         return
     if written.lower() in own_optimizers(view).keys() - ONE_BIT.keys() - ZERO_TESTED or (
         written in TORCH and written.lower() not in ZERO_TESTED
@@ -165,12 +166,13 @@ def learning_rate_not_a_number(view: View) -> Iterator[Finding]:
         written = view.raw(path)
         if written is MISSING or isinstance(written, (int, float)) or view.auto(path) or path in view.resolved.placeholders:
             continue
-        hidden = view.get("scheduler.type") in SETS_RATE and not _looked_at_early(view, kind)
+        unread = name == "lr" and kind.lower() == "muon" and all(view.written(f"optimizer.params.{own}") for own in RATES[1:])
+        hidden = unread or (view.get("scheduler.type") in SETS_RATE and not _looked_at_early(view, kind))
         fixes: tuple[Fix, ...] = ()
         if isinstance(written, str):
             with suppress(ValueError):
                 fixes = (Fix("write the number", "safe", (Change("set", view.path(path), float(written)),)),)
-        saved = "; here only the scheduler hides it" if hidden else ""
+        saved = "; here muon_lr and adam_lr stand in for it" if unread else "; here only the scheduler hides it" if hidden else ""
         shown = json.dumps(written, ensure_ascii=False)
         yield Finding(path, {"name": name, "written": shown, "saved": saved}, severity="warning" if hidden else "error", fixes=fixes)
 
