@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dslint.checks.env import OPTIONS, allocator_trouble
+from dslint.checks.env import OPTIONS, allocator_trouble, devices_of
 from tests.conftest import GOOD, write
 
 ROOT = Path(__file__).parent.parent
@@ -104,6 +104,33 @@ def test_large_files_end_in_time(dslint, folder: Path, name: str, text: str) -> 
     done = dslint("check", "--format", "json", name)
     assert time.process_time() - before < 3
     assert len(done.out) < 100_000
+
+
+DEVICES = [
+    "0,1",
+    "0, 1 ,2",
+    "",
+    "-1",
+    "0,-1,1",
+    "0,0",
+    "00,0",
+    "0,x,1",
+    "1gpu2,2ampere",
+    "GPU-a,GPU-b",
+    "GPU-a,GPU-a",
+    "GPU-a,0",
+    "MIG-1",
+    "all",
+    "0,1,",
+    "+3",
+]
+
+
+@pytest.mark.parametrize("text", DEVICES)
+def test_torch_counts_the_same_visible_devices(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = pytest.importorskip("torch.cuda")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", text)
+    assert devices_of(text)[0] == len(cuda._parse_visible_devices())
 
 
 SETTINGS = [

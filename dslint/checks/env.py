@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from dslint.checks.registry import check
 from dslint.document import Change, to_python
-from dslint.engine.diagnostics import Fix
+from dslint.engine.diagnostics import Fix, Severity
 from dslint.engine.view import Finding, View
 from dslint.schema.coerce import coerce
 from dslint.schema.missing import MISSING
@@ -313,19 +312,35 @@ def visible_devices(view: View) -> Iterator[Finding]:
     text = texts(view).get("CUDA_VISIBLE_DEVICES")
     if text is None or unfinished(text):
         return
-    devices = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(re.fullmatch(r"\d+|(GPU|MIG)-[\w/-]+", device) for device in devices):
-        return
-    if len(set(devices)) < len(devices):
-        twice = Counter(devices).most_common(1)[0][0]
-        message = f"CUDA_VISIBLE_DEVICES names GPU {short(twice)} twice: CUDA then sees no device at all"
-        yield Finding("env.CUDA_VISIBLE_DEVICES", message=message)
+    devices, twice = devices_of(text)
+    if twice is not None:
+        yield Finding(
+            "env.CUDA_VISIBLE_DEVICES", message=f"CUDA_VISIBLE_DEVICES names GPU {short(twice)} twice: CUDA then sees no device at all"
+        )
         return
     started, plan = _processes_of_a_host(view)
-    if started is None or started <= len(devices) or view.project.facts.get("launcher") == "deepspeed":
+    launcher = view.project.facts.get("launcher")
+    if started is None or started <= devices or launcher == "deepspeed":
         return
-    shown = f"{len(devices)} GPU{'s' * (len(devices) != 1)}" if devices else "no GPU"
-    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": short(text), "started": started}, plan=plan)
+    shown = f"{devices} GPU{'s' * (devices != 1)}" if devices else "no GPU"
+    severity: Severity = "error" if launcher is not None or plan else "warning"  # DeepSpeed's launcher may be meant
+    yield Finding("env.CUDA_VISIBLE_DEVICES", {"shown": shown, "text": short(text), "started": started}, severity=severity, plan=plan)
+
+
+def devices_of(text: str) -> tuple[int, str | None]:
+    """How many GPUs CUDA_VISIBLE_DEVICES shows, and one that it names twice: then there is none. The list ends at what names no device."""
+    prefix = text[:4] if text.startswith(("GPU-", "MIG-")) else ""
+    seen: set[str] = set()
+    for part in text.split(","):
+        match = re.match(r"[+]?(\d{1,9})", part.strip())
+        name = part if prefix else match.group(1) if match else ""
+        if not name.startswith(prefix) or not name:
+            break
+        name = name if prefix else str(int(name))
+        if name in seen:
+            return 0, name
+        seen.add(name)
+    return len(seen), None
 
 
 def _processes_of_a_host(view: View) -> tuple[int | None, tuple[str, ...]]:
