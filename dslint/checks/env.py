@@ -16,6 +16,8 @@ from dslint.schema.suggest import edit_distance, suggest
 FAMILIES = frozenset(
     ["NCCL", "CUDA", "TORCH", "PYTORCH", "ACCELERATE", "DEEPSPEED", "DS", "FSDP", "HF", "TRANSFORMERS", "OMP", "MASTER", "GLOO"]
 )
+# beginnings that people also give to variables of their own scripts
+SHARED = ("MASTER_", "HF_", "DS_", "DEEPSPEED_", "FSDP_")
 WORDS = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
 
@@ -57,7 +59,8 @@ def env_misspelt(view: View) -> Iterator[Finding]:
         path = view.path(f"env.{name}")
         renaming = Change("rename", path, to=(*path[:-1], near))
         fixes = () if near in written else (Fix(f"rename it to {near}", "safe", (renaming,)),)
-        yield Finding(f"env.{name}", {"name": name, "near": near}, fixes=fixes)
+        severity: Severity = "warning" if near.startswith(SHARED) else "error"
+        yield Finding(f"env.{name}", {"name": name, "near": near}, severity=severity, fixes=fixes)
 
 
 # a file with more names of these families that nothing knows is of another world
@@ -68,9 +71,9 @@ LONGEST_FAMILY = max(map(len, FAMILIES)) + 1
 def _of_family(name: str) -> bool:
     """Does the first word name a family, or miss one by a letter?"""
     first = name.partition("_")[0].upper()
-    if len(first) > LONGEST_FAMILY:
-        return False
-    return first in FAMILIES or any(
+    if first in FAMILIES or any(len(family) > 3 and first.startswith(family) for family in FAMILIES):
+        return True
+    return len(first) <= LONGEST_FAMILY and any(
         len(family) > 3 and abs(len(family) - len(first)) < 2 and edit_distance(first, family, 1) <= 1 for family in FAMILIES
     )
 
@@ -85,6 +88,8 @@ def _near(name: str, names: frozenset[str]) -> str | None:
     same = [candidate for candidate in alike if len(candidate) == len(upper) and sorted(candidate.split("_")) == words]
     if len(same) == 1:
         return same[0]
+    if len(whole := [candidate for candidate in names if _cut_short(upper, candidate)]) == 1:
+        return whole[0]
     best: list[tuple[int, str]] = []
     for candidate in alike:
         distance = edit_distance(upper, candidate, limit)
@@ -92,6 +97,16 @@ def _near(name: str, names: frozenset[str]) -> str | None:
             best.append((distance, candidate))
     best.sort()
     return best[0][1] if best and (len(best) == 1 or best[0][0] < best[1][0]) else None
+
+
+def _cut_short(name: str, candidate: str) -> bool:
+    """Do their ends alone differ: an end that is missing, or a last word written in full?"""
+    if len(name) < 12:
+        return False
+    missing = candidate.startswith(name) and len(candidate) - len(name) <= 4
+    return missing or (
+        not name.startswith(SHARED) and name.startswith(candidate) and len(name) - len(candidate) <= 4 and "_" not in name[len(candidate) :]
+    )
 
 
 def _other_words(name: str, candidate: str, names: frozenset[str]) -> bool:
