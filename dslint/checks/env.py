@@ -105,7 +105,7 @@ def _cut_short(name: str, candidate: str) -> bool:
         return False
     missing = candidate.startswith(name) and len(candidate) - len(name) <= 4
     return missing or (
-        not name.startswith(SHARED) and name.startswith(candidate) and len(name) - len(candidate) <= 4 and "_" not in name[len(candidate) :]
+        not name.startswith(SHARED) and name.startswith(candidate) and len(name) - len(candidate) <= 4 and name[len(candidate) :].isalpha()
     )
 
 
