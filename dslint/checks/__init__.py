@@ -3,7 +3,21 @@
 A check is a generator of findings over a view; the rule that names it gives message, severity and explanation.
 """
 
-from dslint.checks import accelerate, batch, context, env, fsdp, llamafactory, misc, misplaced, optimizer, precision, scheduler, zero
+from dslint.checks import (
+    accelerate,
+    batch,
+    context,
+    env,
+    fsdp,
+    llamafactory,
+    misc,
+    misplaced,
+    optimizer,
+    precision,
+    scheduler,
+    trainer,
+    zero,
+)
 from dslint.checks.registry import CHECKS, check
 
 __all__ = [
@@ -20,5 +34,6 @@ __all__ = [
     "optimizer",
     "precision",
     "scheduler",
+    "trainer",
     "zero",
 ]

@@ -12,6 +12,7 @@ from dslint.engine.diagnostics import Fix, Severity
 from dslint.engine.generic import COMMENT_MARKS
 from dslint.engine.view import Finding, View
 from dslint.schema.lookup import KeyInfo
+from dslint.schema.missing import MISSING
 
 # the keys at which the Trainer or Accelerate puts a value for "auto"; at any other Accelerate raises
 # (transformers/integrations/deepspeed.py: HfTrainerDeepSpeedConfig; accelerate/utils/dataclasses.py: DeepSpeedPlugin; accelerate/accelerator.py: _prepare_deepspeed)
@@ -159,8 +160,8 @@ def _is_block(top: Keys, name: str) -> bool:
 
 @check("hf-must-match")
 def hf_must_match(view: View) -> Iterator[Finding]:
-    """Values that the Trainer compares with its own arguments."""
-    if view.context != "hf":
+    """Values that the Trainer compares with its own arguments, where those are not known."""
+    if view.context != "hf" or view.plan.get("batch.micro") is not MISSING:
         return
     written = [path for path in COMPARED_BY_TRAINER if view.written(path) and view.raw(path) not in ("auto", None)]
     if written:
@@ -169,5 +170,5 @@ def hf_must_match(view: View) -> Iterator[Finding]:
 
 @check("hf-clipping-not-filled")
 def hf_clipping_not_filled(view: View) -> Iterator[Finding]:
-    if view.context == "hf" and view.absent("gradient_clipping"):
+    if view.context == "hf" and view.absent("gradient_clipping") and view.plan.get("optimizer.clipping") is MISSING:
         yield Finding("gradient_clipping")

@@ -444,7 +444,7 @@ def warmup_fraction(view: View) -> Iterator[Finding]:
         yield Finding("warmup_steps", fixes=(rename,) if steps <= 1 and not view.written("warmup_ratio") else ())
 
 
-@check("lf-warmup-range")
+@check("warmup-range")
 def warmup_range(view: View) -> Iterator[Finding]:
     for key in ("warmup_ratio", "warmup_steps"):
         value = view.get(key)

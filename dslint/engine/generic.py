@@ -14,7 +14,7 @@ from dslint.engine.view import View
 from dslint.schema.coerce import FALSE, coerce
 from dslint.schema.lookup import KeyInfo
 from dslint.schema.resolve import Issue, joined
-from dslint.schema.suggest import suggest
+from dslint.schema.suggest import plainly_misspelt, suggest
 from dslint.schema.where import belongs
 
 # code -> (name, what it means), for `dslint explain`
@@ -64,7 +64,7 @@ def _say(
 
 def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     name = str(issue.path[-1])
-    refused = issue.block.unknown == "refused"
+    refused = issue.block.unknown in ("refused", "scripted")
     consequence = f"{view.title} refuses the file" if refused else f"{view.title} ignores it"
     block = issue.canonical.removesuffix(joined("", name)).removesuffix(".")
     where = f"in {block}" if block else "at the top level"
@@ -79,6 +79,8 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
         yield from _dotted(view, issue, info, remove)
         return
     near = suggest(name, [key for key, info in issue.block.keys.items() if info.deprecated is None])
+    if near is not None and issue.block.unknown == "scripted" and not plainly_misspelt(name, near):
+        near = None
     if near is not None:
         taken = view.written(joined(block, near))
         taken = taken or not _fits(view, issue.block.keys[near], issue.node)
@@ -91,6 +93,8 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
             f"unknown key {shown} {where}: did you mean {near}? {consequence}",
             fixes=(remove if taken else renaming,),
         )
+        return
+    if issue.block.unknown == "scripted":
         return
     homes = belongs(view.resolved.schema, name, issue.canonical, None if issue.node is None else to_python(issue.node))
     if homes:
@@ -137,7 +141,7 @@ def _gone(view: View, issue: Issue, known: KeyInfo) -> Iterator[Diagnostic]:
     """A key of another version of the framework."""
     framework, version = view.resolved.schema.framework, view.resolved.schema.version
     name = str(issue.path[-1])
-    refused = issue.block.unknown == "refused" if known.removed_effect is None else known.removed_effect == "refused"
+    refused = issue.block.unknown in ("refused", "scripted") if known.removed_effect is None else known.removed_effect == "refused"
     consequence = "refuses the file" if refused else "ignores it"
     remove = Fix(f"remove {name}", "unsafe", (Change("delete", issue.path),))
     if known.since is not None and parse_version(known.since) > view.version:

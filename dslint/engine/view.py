@@ -81,10 +81,10 @@ class View:
         return value
 
     def written(self, path: str) -> bool:
-        """Is the key written in this file (a name of the Plan: in one of the run's other files)?"""
+        """Is the key written in this file (a name of the Plan: in one of the run's other files, or on the command line)?"""
         if path.startswith("plan."):
             statement = self.plan.statement(path[5:])
-            return statement is not None and statement.document is not None
+            return statement is not None and statement.origin in ("written", "override")
         return path in self.resolved.places
 
     def absent(self, path: str) -> bool:

@@ -7,10 +7,12 @@ from dslint.formats.accelerate import ACCELERATE
 from dslint.formats.base import Context, Format, Link, Stated
 from dslint.formats.deepspeed import DEEPSPEED
 from dslint.formats.env import ENV
+from dslint.formats.fsdp import FSDP
 from dslint.formats.hostfile import HOSTFILE
 from dslint.formats.llamafactory import LLAMAFACTORY
+from dslint.formats.trainer import TRAINER
 
-FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, ACCELERATE, LLAMAFACTORY, ENV, HOSTFILE)}
+FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, ACCELERATE, LLAMAFACTORY, FSDP, TRAINER, ENV, HOSTFILE)}
 
 
 def detect(document: Document, context: Context | None = None) -> str | None:

@@ -67,6 +67,7 @@ WORDS = frozenset(
         "rate", "ratio", "param", "params", "path", "batch", "patch", "log", "lr", "io", "int8", "load", "save",
     ]
 )  # fmt: skip
+MINIMUM_OF_ONE, MINIMUM_OF_TWO = 7, 14
 SEPARATORS = re.compile(r"[-\s.]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -81,6 +82,14 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     if (sibling := SIBLINGS.get(plain)) in known:
         return sibling
     return _by_tokens(plain, known) or _by_distance(plain, known)
+
+
+def plainly_misspelt(name: str, right: str) -> bool:
+    """A slip of one letter or two in a long word, which no one would choose as a name of its own (not a plural, not one word more)."""
+    if name.removesuffix("s") == right.removesuffix("s") or name.count("_") != right.count("_"):
+        return False
+    limit = 2 if len(right) >= MINIMUM_OF_TWO else 1
+    return len(right) >= MINIMUM_OF_ONE and edit_distance(name, right, limit) <= limit
 
 
 @lru_cache(maxsize=4096)

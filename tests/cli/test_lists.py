@@ -28,7 +28,7 @@ def test_codes_and_names_are_said_once() -> None:
 
 
 def test_a_rule_is_explained_with_source_repairs_and_examples(dslint) -> None:
-    rule = next(rule for rule in all_rules() if rule.fixes)
+    rule = next(rule for rule in all_rules() if rule.fixes and rule.formats == ("deepspeed",))
     done = dslint("explain", rule.id)
     assert "Source: deepspeed/" in done.out
     assert rule.fixes[0].title in done.out
@@ -62,7 +62,7 @@ def test_a_schema_accepts_a_good_config_and_refuses_a_misspelt_one(dslint, word:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("depspeed", "did you mean deepspeed?"), ("deepspeed==new", "is no version"), ("torch", "there are deepspeed")]
+    ("word", "said"), [("depspeed", "did you mean deepspeed?"), ("deepspeed==new", "is no version"), ("torch", "there are accelerate")]
 )
 def test_a_schema_that_is_not_there_is_2(dslint, word: str, said: str) -> None:
     done = dslint("schema", word)

@@ -25,3 +25,8 @@ def test_llamafactory_says_what_its_releases_say() -> None:
     tool = ROOT / "tools/extract_llamafactory.py"
     done = subprocess.run([sys.executable, tool, folder, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def test_accelerates_launcher_has_the_keys_of_the_schema() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools" / "extract_accelerate.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

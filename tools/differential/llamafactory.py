@@ -140,7 +140,7 @@ CHOICES = ("stage", "finetuning_type", "flash_attn", "lr_scheduler_type", "optim
 # what the parser lets through and the loading of the model or the data, or the trainer, then refuses or drops (docs/coverage/llamafactory.yaml)
 LATER = frozenset(
     ["LF003", "LF010", "LF033", "LF034", "LF048", "LF049", "LF067", "LF068", "LF075", "LF077", "LF078", "LF079", "LF080", "LF081", "LF082",
-     "LF085", "LF087", "LF090", "LF098", "LF126", "LF129", "LF136", "LF149", "LF154", "LF155", "LF156", "LF157", "LF158", "LF161", "LF162",
+     "LF085", "LF087", "LF090", "LF098", "LF126", "LF129", "LF136", "LF149", "LF154", "LF155", "TR013", "TR014", "TR015", "LF161", "LF162",
      "LF007", "LF170"]
 )  # fmt: skip
 # a negative number means off, all, the first ones, or is refused by rules of its own

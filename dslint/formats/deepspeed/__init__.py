@@ -79,6 +79,10 @@ OTHERS = frozenset(
         "weight_map",
     ]
 )
+# GPT-NeoX keeps DeepSpeed's keys among its own and takes them apart itself
+OF_NEOX = frozenset(
+    ["num-layers", "num_layers", "pipe-parallel-size", "pipe_parallel_size", "train-iters", "train_iters", "seq-length", "seq_length"]
+)
 NAME = re.compile(r"(^|[^a-z])(ds|deepspeed|zero[-_]?[0-3]?)([^a-z]|$)", re.IGNORECASE)
 TEXT = re.compile(r"""["']?(zero_optimization|train_micro_batch_size_per_gpu|train_batch_size)["']?\s*:""")
 
@@ -91,6 +95,8 @@ def recognises(document: Document, context: Context | None) -> bool:
     if not isinstance(root, Mapping):
         return named or TEXT.search(document.text) is not None
     names = {entry.name for entry in root.entries}
+    if names & OF_NEOX:
+        return False
     if names & MARKS:
         return True
     if names & OTHERS:
