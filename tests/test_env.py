@@ -80,6 +80,19 @@ def test_hostfiles_of_other_tools_are_nobodys_business(dslint, folder: Path, tex
     assert dslint("check", ".").code == 3
 
 
+def test_show_of_variables_alone_has_nothing_to_show(dslint, folder: Path) -> None:
+    write(folder / "x.env", "NCCL_DEBUG=INFO\n")
+    done = dslint("show", "x.env")
+    assert (done.code, done.out) == (0, "these files say nothing of the run\n")
+
+
+def test_rules_that_want_facts_of_other_gpus_are_not_named(dslint, folder: Path) -> None:
+    write(folder / "x.env", "GPU_NAME=NVIDIA A100-SXM4-80GB\nNCCL_IB_DISABLE=1\n")
+    assert "want of facts" not in dslint("check", "x.env").out
+    write(folder / "x.env", "GPU_NAME=NVIDIA GeForce RTX 4090\nNUM_GPUS=2\n")
+    assert "driver_version (1 rule), launcher (1 rule)" in dslint("check", "x.env").out
+
+
 def test_a_hostfile(dslint, folder: Path) -> None:
     write(folder / "hostfile", "node-a slots=8\nnode-b 8\nnode-a slots=8\n")
     done = dslint("check", "hostfile")

@@ -371,7 +371,7 @@ def _processes_of_a_host(view: View) -> tuple[int | None, tuple[str, ...]]:
     return -(-processes // machines) if isinstance(machines, int) and machines > 0 else processes, ("launch.processes",)
 
 
-GRAPHICS_ONLY_WITHOUT_P2P = "RTX 40"
+CARDS_WITHOUT_P2P = "RTX 40"
 DRIVER_WITH_CHECK = (550, 40, 7)
 
 
@@ -389,15 +389,16 @@ def _picks_devices(view: View) -> bool:
 @check("p2p-on-rtx-40")
 def p2p_on_rtx_40(view: View) -> Iterator[Finding]:
     """Accelerate refuses to start several RTX 40 cards on an old driver, unless P2P and InfiniBand are off or its own launcher sets them so."""
-    gpu, driver, launcher = view.fact("gpu_name"), view.fact("driver_version"), view.fact("launcher")
-    gpus = view.fact("num_gpus")
-    if gpus is MISSING:
-        gpus = view.fact("gpus_per_node")
-    if MISSING in (gpu, driver, launcher, gpus) or launcher == "accelerate" or view.project.context == "native":
+    gpu = view.project.facts.get("gpu_name")
+    plain = re.sub(r"[\s_-]+", " ", re.sub(r"(?i)rtx(?=\d)", "RTX ", str(gpu))).upper()
+    if CARDS_WITHOUT_P2P not in plain or view.project.context == "native":
         return
-    numbers = tuple(int(part) for part in re.findall(r"\d+", driver))
-    plain = re.sub(r"[\s_-]+", " ", re.sub(r"(?i)rtx(?=\d)", "RTX ", gpu)).upper()
-    if GRAPHICS_ONLY_WITHOUT_P2P not in plain or gpus < 2 or not numbers or numbers >= DRIVER_WITH_CHECK:
+    driver, launcher = view.fact("driver_version"), view.fact("launcher")
+    gpus = view.project.facts.get("num_gpus") or view.fact("gpus_per_node")
+    if MISSING in (driver, launcher, gpus) or launcher == "accelerate":
+        return
+    numbers = tuple(int(part) for part in re.findall(r"\d{1,9}", driver))
+    if gpus < 2 or not numbers or numbers >= DRIVER_WITH_CHECK:
         return
     missing = [name for name in ("NCCL_P2P_DISABLE", "NCCL_IB_DISABLE") if name not in texts(view)]
     if not missing:

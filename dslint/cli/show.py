@@ -114,8 +114,10 @@ def _text(value: Any) -> str:
 
 
 def _lines(rows: list[Shown]) -> Iterator[str]:
-    names = max(len(row.name) for row in rows)
-    values = min(40, max(len(_text(row.value)) for row in rows))
+    if not rows:
+        yield "these files say nothing of the run"
+    names = max((len(row.name) for row in rows), default=0)
+    values = min(40, max((len(_text(row.value)) for row in rows), default=0))
     for row in rows:
         yield printable(f"{row.name:{names}}  {_text(row.value):{values}}  {row.origin}").rstrip()
         for place in row.fills:
