@@ -12,6 +12,7 @@ from dslint.engine.diagnostics import Fix, Severity
 from dslint.engine.versions import Version, parse_version
 from dslint.engine.view import Finding, View
 from dslint.formats.llamafactory import names_of
+from dslint.schema.coerce import FALSE, TRUE
 from dslint.schema.lookup import KeyInfo, Schema
 from dslint.schema.missing import MISSING
 from dslint.schema.suggest import edit_distance, suggest
@@ -202,6 +203,32 @@ def megatron_key(view: View) -> Iterator[Finding]:
     for path, place in list(view.resolved.places.items()):
         if place.info is not None and place.info.source.startswith("mcore_adapter/"):
             yield Finding(path, {"key": path}, fixes=(Fix(f"remove {path}", "unsafe", (Change("delete", place.path),)),))
+
+
+@check("lf-whole-number")
+def whole_number(view: View) -> Iterator[Finding]:
+    for path, place in list(view.resolved.places.items()):
+        value = place.node.value if isinstance(place.node, Scalar) else None
+        if place.info is None or "integer" not in place.info.type or "number" in place.info.type or "string" in place.info.type:
+            continue
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            written = view.document.text[place.node.span.start : place.node.span.end]
+            values = {"key": path, "written": written, "value": str(value), "whole": int(value)}
+            yield Finding(path, values, fixes=(Fix(f"write {int(value)}", "safe", (Change("set", place.path, int(value)),)),))
+
+
+@check("lf-quoted-boolean")
+def quoted_boolean(view: View) -> Iterator[Finding]:
+    for path, place in list(view.resolved.places.items()):
+        value = place.node.value if isinstance(place.node, Scalar) else None
+        if place.info is None or "boolean" not in place.info.type or "string" in place.info.type or not isinstance(value, str):
+            continue
+        word = value.strip().lower()
+        if word in TRUE or word in FALSE:
+            plain = word in TRUE
+            fixes = (Fix(f"write {str(plain).lower()}", "safe", (Change("set", place.path, plain),)),)
+            values = {"key": path, "value": f'"{value}"', "plain": str(plain).lower()}
+            yield Finding(path, values, severity="warning" if plain else "error", fixes=fixes)
 
 
 @check("lf-template")

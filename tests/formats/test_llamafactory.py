@@ -133,4 +133,4 @@ def test_a_quoted_false_is_an_error_a_quoted_true_is_not() -> None:
     for value, severity in (("false", "error"), ("true", "warning")):
         report = check(load("config.yaml", yaml_of({**TRAIN, "bf16": value})), Project())
         assert report is not None
-        assert [found.severity for found in report.diagnostics if found.code == "SC005"] == [severity]
+        assert [found.severity for found in report.diagnostics if found.code == "LF017"] == [severity]
