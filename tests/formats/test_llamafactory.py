@@ -61,6 +61,8 @@ def test_known_with_its_command(values: Mapping[str, Any], command: str) -> None
         {"defaults": ["_self_"], "model_name_or_path": "m", "template": "x"},
         {"stage": "test", "script": ["make"]},
         {"template": "page.html", "output_dir": "site"},
+        {"model_name_or_path": "m", "do_train": True, "train_file": "t.txt", "output_dir": "o"},
+        {"dataset_dir": "data", "epochs": 3, "batch_size": 8},
     ],
 )
 def test_files_of_others(values: Mapping[str, Any]) -> None:

@@ -14,14 +14,17 @@ from dslint.schema.resolve import Resolved
 # top-level keys that no other tool's file has; one is enough
 MARKS = frozenset(
     [
-        "finetuning_type", "lora_target", "cutoff_len", "dataset_dir", "infer_backend", "quantization_bit", "plot_loss", "pure_bf16",
-        "export_dir", "export_legacy_format", "export_quantization_bit", "adapter_name_or_path", "freeze_trainable_layers", "pref_loss",
-        "freeze_vision_tower", "freeze_multi_modal_projector", "pref_beta", "neat_packing", "badam_mode", "use_badam", "use_galore",
-        "use_apollo", "use_llama_pro", "video_max_pixels", "image_max_pixels", "mask_history", "train_on_prompt", "loraplus_lr_ratio",
-        "visual_inputs", "additional_target", "vllm_maxlen", "vllm_enforce_eager", "create_new_adapter", "pissa_init", "ref_model_adapters",
-        "reward_model_type", "oft_target", "use_swanlab", "tokenized_path", "dpo_ftx", "use_asft_loss", "use_eaft_loss", "use_dft_loss",
+        "finetuning_type", "infer_backend", "plot_loss", "pure_bf16", "export_legacy_format", "export_quantization_bit", "pref_loss",
+        "adapter_name_or_path", "freeze_trainable_layers", "freeze_vision_tower", "freeze_multi_modal_projector", "pref_beta",
+        "neat_packing", "badam_mode", "use_badam", "use_galore", "use_apollo", "use_llama_pro", "video_max_pixels", "image_max_pixels",
+        "mask_history", "train_on_prompt", "loraplus_lr_ratio", "visual_inputs", "vllm_maxlen", "vllm_enforce_eager", "create_new_adapter",
+        "pissa_init", "ref_model_adapters", "reward_model_type", "oft_target", "use_swanlab", "dpo_ftx", "use_asft_loss", "use_eaft_loss",
+        "use_dft_loss",
     ]
 )  # fmt: skip
+# those that scripts of others may have: two of them, or one beside the model, the template or the stage
+WEAK = frozenset(["lora_target", "cutoff_len", "dataset_dir", "quantization_bit", "export_dir", "additional_target", "tokenized_path"])
+BESIDE = frozenset(["model_name_or_path", "template", "stage"])
 # keys whose presence says that another tool reads the file
 OTHERS = frozenset(
     [
@@ -48,9 +51,9 @@ def recognises(document: Document, _: Context | None) -> bool:
     names = {entry.name for entry in document.root.entries}
     if names & OTHERS:
         return False
-    if names & MARKS:
+    if names & MARKS or len(names & WEAK) > 1 or (names & WEAK and names & BESIDE):
         return True
-    return "model_name_or_path" in names and bool(names & {"template", "stage", "do_train"}) and "trl" not in names
+    return "model_name_or_path" in names and (bool(names & {"template", "stage"}) or {"do_train", "dataset"} <= names)
 
 
 def root(document: Document) -> str | None:
