@@ -28,5 +28,7 @@ def test_llamafactory_says_what_its_releases_say() -> None:
 
 
 def test_accelerates_launcher_has_the_keys_of_the_schema() -> None:
-    done = subprocess.run([sys.executable, ROOT / "tools" / "extract_accelerate.py", "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "extract_accelerate.py", "--check"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
