@@ -398,7 +398,7 @@ def p2p_on_rtx_40(view: View) -> Iterator[Finding]:
     if MISSING in (driver, launcher, gpus) or launcher == "accelerate":
         return
     numbers = tuple(int(part) for part in re.findall(r"\d{1,9}", driver))
-    if gpus < 2 or not numbers or numbers >= DRIVER_WITH_CHECK:
+    if not isinstance(gpus, int) or gpus < 2 or not numbers or numbers >= DRIVER_WITH_CHECK:
         return
     missing = [name for name in ("NCCL_P2P_DISABLE", "NCCL_IB_DISABLE") if name not in texts(view)]
     if not missing:
