@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import stat
 from collections.abc import Sequence as Many
 from typing import Any, Literal, NamedTuple
@@ -15,6 +16,10 @@ from typing import Any, Literal, NamedTuple
 from dslint.document.dialect import reread
 from dslint.document.load import load
 from dslint.document.tree import Document, Entry, Mapping, Node, Path, Scalar, to_python
+
+
+# words that every YAML reader takes as they stand: no number, date or word with a meaning
+PLAIN = re.compile(r"(?!(?:y|yes|n|no|true|false|on|off|null|inf|nan)\Z)(?!0[xob])[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
 
 
 class Change(NamedTuple):
@@ -391,6 +396,8 @@ def _rendered(document: Document, value: Any, indent: str) -> str:
     if isinstance(value, (dict, list)) and value and document.syntax == "json" and "\n" in document.text.strip():
         newline = "\r\n" if "\r\n" in document.text else "\n"
         return json.dumps(value, indent=_unit(document.text), ensure_ascii=False).replace("\n", newline + indent)
+    if document.syntax == "yaml" and isinstance(value, str) and PLAIN.fullmatch(value):
+        return value
     text = json.dumps(value, ensure_ascii=False)
     if document.syntax == "yaml" and isinstance(value, float) and "e" in text and "." not in text:
         return text.replace("e", ".0e")  # YAML 1.1 reads an exponent without a fraction as a string
