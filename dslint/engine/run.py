@@ -158,10 +158,10 @@ def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:
 
 
 @cache
-def _check_named(name: str) -> Callable[[View], Iterator[Finding]]:
-    from dslint.checks import CHECKS
+def _check_named(name: str, form: str) -> Callable[[View], Iterator[Finding]]:
+    from dslint.checks import check_named
 
-    return CHECKS[name]
+    return check_named(name, form)
 
 
 def _findings(rule: Rule, view: View) -> Sequence[tuple[Finding, Place | None]]:
@@ -170,7 +170,7 @@ def _findings(rule: Rule, view: View) -> Sequence[tuple[Finding, Place | None]]:
         return [(Finding(_first_written(rule, view)), None)] if when(view, view.get, None) else ()
     if when is None:
         assert rule.check is not None
-        return [(finding, None) for finding in _check_named(rule.check)(view)]
+        return [(finding, None) for finding in _check_named(rule.check, view.config.form.name)(view)]
     return [
         (Finding(place.path if "it" in rule.at else _first_written(rule, view)), place)
         for place in view.each(rule.each)

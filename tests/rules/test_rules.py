@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dslint.checks import CHECKS
+from dslint.checks import every_check
 from dslint.document import Document, load
 from dslint.document.edits import splice
 from dslint.engine.config import Config
@@ -93,4 +93,4 @@ def test_every_rule_has_both_kinds_of_examples_and_a_source(rule: Rule) -> None:
 
 
 def test_every_check_is_registered_and_used() -> None:
-    assert {rule.check for rule in all_rules() if rule.check} == set(CHECKS)
+    assert {rule.check for rule in all_rules() if rule.check} == set(every_check())
