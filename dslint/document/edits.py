@@ -17,7 +17,6 @@ from dslint.document.dialect import reread
 from dslint.document.load import load
 from dslint.document.tree import Document, Entry, Mapping, Node, Path, Scalar, to_python
 
-
 # words that every YAML reader takes as they stand: no number, date or word with a meaning
 PLAIN = re.compile(r"(?!(?:y|yes|n|no|true|false|on|off|null|inf|nan)\Z)(?!0[xob])[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
 
