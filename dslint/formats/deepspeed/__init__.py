@@ -70,6 +70,7 @@ OTHERS = frozenset(
         "architectures",
         "model_type",
         "per_device_train_batch_size",
+        "fsdp",
         "fsdp_config",
         "fsdp_transformer_layer_cls_to_wrap",
         "$schema",

@@ -50,7 +50,8 @@ def recognises(document: Document, context: Context | None) -> bool:
     if document.syntax != "json" or not isinstance(document.root, Mapping):
         return False
     names = {entry.name for entry in document.root.entries}
-    return bool(names & MARKS) and not names & OTHERS
+    embedded = document.root.get("fsdp")
+    return (bool(names & MARKS) or (embedded is not None and isinstance(embedded.value, Mapping))) and not names & OTHERS
 
 
 def states(resolved: Resolved) -> Iterator[Stated]:
