@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 
@@ -461,6 +462,18 @@ def interface_names(view: View) -> Iterator[Finding]:
             else:
                 continue
             break
+
+
+@check("topology-file")
+def topology_file(view: View) -> Iterator[Finding]:
+    """A relative path that is not there, as seen from here and from the file's folder. Absolute ones are of the machine of the run."""
+    for name, effect in (("NCCL_TOPO_FILE", "NCCL goes on without it, silently"), ("NCCL_GRAPH_FILE", "NCCL stops with a system error")):
+        text = texts(view).get(name, "").strip()
+        if not text or unfinished(text) or text.startswith(("/", "~")) or "\0" in text:
+            continue
+        folders = (os.getcwd(), os.path.dirname(os.path.abspath(view.document.file)))
+        if not any(os.path.exists(os.path.join(folder, text)) for folder in folders):
+            yield Finding(f"env.{name}", {"name": name, "text": short(text), "effect": effect})
 
 
 @check("launch-numbers")
