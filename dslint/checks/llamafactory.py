@@ -350,6 +350,24 @@ def stream_not_mixed(view: View) -> Iterator[Finding]:
         yield Finding("mix_strategy" if view.written("mix_strategy") else "dataset", {"count": count})
 
 
+@check("lf-stream-without-workers")
+def stream_without_workers(view: View) -> Iterator[Finding]:
+    if view.get("streaming") is not True or view.get("dataloader_num_workers") != 0 or view.get("dataset_dir") == "ONLINE":
+        return
+    if not view.off("tokenized_path"):
+        return
+    info = view.companion("data")
+    if info is None or not isinstance(info.root, Mapping):
+        yield Finding("dataloader_num_workers", {"doubt": " (unless the data comes from a hub)"}, severity="info")
+        return
+    for name in names_of(view.get("dataset")):
+        entry = info.root.get(name)
+        if entry is not None and isinstance(entry.value, Mapping) and _text(entry.value, "file_name") is not None:
+            if not any(entry.value.get(other) for other in ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")):
+                yield Finding("dataloader_num_workers", {"doubt": ""})
+                return
+
+
 @check("lf-needless-interleaving")
 def needless_interleaving(view: View) -> Iterator[Finding]:
     several = len(names_of(view.get("dataset"))) > 1
@@ -415,6 +433,23 @@ def lora_target(view: View) -> Iterator[Finding]:
         fix = Fix("take all linear modules", "unsafe", (Change("set", view.path(key), "all"),))
         severity: Severity = "error" if len(missing) == len(targets) else "warning"
         yield Finding(key, values, severity=severity, fixes=(fix,), plan=("model.linear_names",))
+
+
+# how the embedding and output layers of the known architectures are called
+EMBEDDINGS = {"embed_tokens", "lm_head", "wte", "embed_in", "embed_out", "word_embeddings", "tok_embeddings", "output_layer", "embedding"}
+
+
+@check("lf-additional-target")
+def additional_target(view: View) -> Iterator[Finding]:
+    linear, embedding = (view.get(f"plan.model.{kind}") for kind in ("linear_names", "embedding_names"))
+    if linear is MISSING or embedding is MISSING or view.get("finetuning_type") != "lora":
+        return
+    known = [*embedding, *linear]
+    missing = [name for name in names_of(view.get("additional_target")) if name in EMBEDDINGS and not _some_module(name, known)]
+    if missing:
+        own = ", ".join(name for name in known if name in EMBEDDINGS)
+        values = {"missing": ", ".join(missing), "type": str(view.get("plan.model.type")), "names": own}
+        yield Finding("additional_target", values, plan=("model.embedding_names",))
 
 
 def _some_module(target: str, known: list[str]) -> bool:

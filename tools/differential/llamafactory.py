@@ -10,6 +10,7 @@ should say something; of the rest the two should agree.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.differential.judges import Config, Verdict
+from tools.differential.judges import Config, Verdict, default_cache
 
 WORKER = Path(__file__).with_name("llamafactory_worker.py")
 TARGETS = {"llamafactory": "0.9.5", "transformers": "5.6.0", "deepspeed": "0.19.8"}
@@ -141,7 +142,7 @@ CHOICES = ("stage", "finetuning_type", "flash_attn", "lr_scheduler_type", "optim
 LATER = frozenset(
     ["LF003", "LF010", "LF033", "LF034", "LF048", "LF049", "LF067", "LF068", "LF075", "LF077", "LF078", "LF079", "LF080", "LF081", "LF082",
      "LF085", "LF087", "LF090", "LF098", "LF126", "LF129", "LF136", "LF149", "LF154", "LF155", "TR013", "TR014", "TR015", "LF161", "LF162",
-     "LF007", "LF170"]
+     "LF007", "LF058", "LF170"]
 )  # fmt: skip
 # a negative number means off, all, the first ones, or is refused by rules of its own
 NEGATIVE = ("max_grad_norm", "max_steps", "save_total_limit", "freeze_trainable_layers", "warmup_steps")
@@ -241,7 +242,8 @@ def _wrong(rng: random.Random, number: int, config: Config) -> Mutant | None:
     key, value = rng.choice(list(config)), rng.choice(WRONG)
     old = config[key]
     same = type(old) is type(value) or (isinstance(old, float) and isinstance(value, int)) or old is None or value is None
-    if same or (isinstance(old, (int, float)) and isinstance(value, (int, float))):
+    off = key == "deepspeed" and not value
+    if same or off or (isinstance(old, (int, float)) and isinstance(value, (int, float))):
         return None
     return Mutant(number, "wrong type", key, f"{key}: {value!r}", {**config, key: value}, odd=True)
 
@@ -270,17 +272,28 @@ def text_of(config: Config) -> str:
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())
 
 
-def judged(python: str, made: list[Mutant], folder: Path) -> Iterator[Verdict]:
-    """The parser's verdicts, in their order; the linked files lie in the folder."""
+def judged(python: str, made: list[Mutant], folder: Path, cache: Path) -> Iterator[Verdict]:
+    """The parser's verdicts, in their order; the linked files lie in the folder. What was asked before is in the cache."""
+    file = cache / f"llamafactory-{TARGETS['llamafactory']}-{hashlib.sha256(WORKER.read_bytes()).hexdigest()[:8]}.jsonl"
+    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+    known = {row.pop("id"): Verdict(**row) for row in rows}
     worker = subprocess.Popen([python, "-P", str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder)
     assert worker.stdin is not None
     assert worker.stdout is not None
-    for number, mutant in enumerate(made):
-        worker.stdin.write(json.dumps({"id": number, "text": text_of(mutant.config)}) + "\n")
-        worker.stdin.flush()
-        row = json.loads(worker.stdout.readline())
-        row.pop("id")
-        yield Verdict(**row)
+    cache.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as answers:
+        for mutant in made:
+            text = text_of(mutant.config)
+            key = hashlib.sha256(text.encode()).hexdigest()
+            if key not in known:
+                worker.stdin.write(json.dumps({"id": key, "text": text}) + "\n")
+                worker.stdin.flush()
+                row = json.loads(worker.stdout.readline())
+                answers.write(json.dumps(row) + "\n")
+                answers.flush()
+                del row["id"]
+                known[key] = Verdict(**row)
+            yield known[key]
     worker.communicate()
 
 
@@ -302,14 +315,14 @@ def checked(mutant: Mutant, folder: Path) -> tuple[tuple[str, str, str, str], ..
     return tuple((one.severity, one.code, format_path(one.path), one.message) for one in found)
 
 
-def compare(python: str, seed: int, count: int) -> list[Case]:
+def compare(python: str, seed: int, count: int, cache: Path) -> list[Case]:
     made = mutants(seed, count)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for stage in (0, 2, 3):
             zero = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": stage}}
             (folder / f"z{stage}.json").write_text(json.dumps(zero))
-        verdicts = list(judged(python, made, folder))
+        verdicts = list(judged(python, made, folder, cache))
         before = os.getcwd()
         os.chdir(folder)
         try:
@@ -405,9 +418,10 @@ def main() -> int:
     parser.add_argument("--python", required=True, help="the interpreter of an environment with llamafactory 0.9.5")
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLaMA-Factory's verdicts are kept")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    results = {seed: compare(options.python, seed, options.count) for seed in options.seed or [1]}
+    results = {seed: compare(options.python, seed, options.count, options.cache) for seed in options.seed or [1]}
     text = markdown(results)
     print(text)
     if options.report:
