@@ -72,8 +72,9 @@ def auto_that_hf_does_not_fill(view: View) -> Iterator[Finding]:
     """Every "auto" in a file of the HF integration at a key that it has no value for; names as written count, aliases are not filled."""
     if view.context != "hf":
         return
-    canonical = {place.path: path for path, place in view.resolved.places.items()}
-    for path in _autos(view.resolved.root, view.resolved.mount):
+    autos = list(_autos(view.resolved.root, view.resolved.mount))
+    canonical = {place.path: path for path, place in view.resolved.places.items()} if autos else {}
+    for path in autos:
         dotted = ".".join(map(str, path[len(view.resolved.mount) :]))
         if dotted in FILLED_BY_HF:
             continue
@@ -107,9 +108,9 @@ def hf_needs_zero_block(view: View) -> Iterator[Finding]:
 @check("duplicate-keys")
 def duplicate_keys(view: View) -> Iterator[Finding]:
     """Keys written twice, below the mount."""
-    mount = view.resolved.mount
-    canonical = {place.path: path for path, place in view.resolved.places.items()}
-    for problem in view.document.duplicates:
+    mount, duplicates = view.resolved.mount, view.document.duplicates
+    canonical = {place.path: path for path, place in view.resolved.places.items()} if duplicates else {}
+    for problem in duplicates:
         if problem.path[: len(mount)] == mount and len(problem.path) > len(mount):
             dotted = ".".join(map(str, problem.path[len(mount) :]))
             lines = sorted({view.document.line_column(span.start)[0] for span in (problem.span, *(span for span, _ in problem.related))})

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from dslint.checks.registry import check
-from dslint.document import Change
+from dslint.document import Change, Scalar
 from dslint.engine.diagnostics import Fix
 from dslint.engine.view import Finding, View
+from dslint.schema.missing import MISSING
 from dslint.schema.suggest import suggest
 
 # blocks whose "enabled" is false unless written
@@ -41,8 +42,8 @@ SCHEDULE_NEEDS = {
 @check("block-without-enabled")
 def block_without_enabled(view: View) -> Iterator[Finding]:
     for path in SWITCHED:
-        block = view.raw(path)
-        names = [name for name in block if not name.startswith(("_", "//", "#"))] if isinstance(block, dict) else []
+        written = view.keys(path)
+        names = [name for name in written if not name.startswith(("_", "//", "#"))] if written is not MISSING else []
         if names and "enabled" not in names and not any(suggest(name, ["enabled"]) for name in names):
             fix = Fix("enable it", "unsafe", (Change("set", (*view.path(path), "enabled"), True),))
             yield Finding(path, {"block": path}, fixes=(fix,))
@@ -223,14 +224,20 @@ def autoep_compile(view: View) -> Iterator[Finding]:
 def block_as_a_switch(view: View) -> Iterator[Finding]:
     """A block written as true, false, or (zero_optimization) its stage."""
     for path in (*SWITCHED, "activation_checkpointing", "data_efficiency"):
-        value = view.raw(path)
+        value = scalar(view, path)
         switch = {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
         if isinstance(switch, bool):
             plain: object = {} if path == "activation_checkpointing" else {"enabled": switch}
             yield _as_block(view, path, value, plain)
-    stage = view.raw("zero_optimization")
+    stage = scalar(view, "zero_optimization")
     if isinstance(stage, int) and not isinstance(stage, bool) and 0 <= stage <= 3:
         yield _as_block(view, "zero_optimization", stage, {"stage": stage})
+
+
+def scalar(view: View, path: str) -> object:
+    """The value as written where it is no block, else MISSING."""
+    node = view.node(path)
+    return node.value if isinstance(node, Scalar) else MISSING
 
 
 def _as_block(view: View, path: str, value: object, plain: object) -> Finding:

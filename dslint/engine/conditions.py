@@ -32,16 +32,23 @@ _ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mu
 _DIVISIONS: dict[type[ast.operator], str] = {ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 
 
+class Need(NamedTuple):
+    """A key or block that must be there; ``written``: in the file itself, its default does not count. ``plan`` stands for other files of the run."""
+
+    path: str
+    written: bool = False
+
+
 class Compiled(NamedTuple):
     """``code``: Python source of an expression over ``v`` (the view), ``g`` (its get) and ``it``. ``paths``, ``facts``: what it asks for.
 
-    ``needs``: blocks that must be written for a condition to hold.
+    ``needs``: keys without which a condition cannot hold.
     """
 
     code: str
     paths: tuple[str, ...]
     facts: tuple[str, ...]
-    needs: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 def compile_condition(text: str) -> Compiled:
@@ -68,8 +75,8 @@ def _parse(text: str) -> ast.expr:
         raise ConditionError(f"{text!r} is no expression: {error}") from None
 
 
-def _needs(node: ast.expr, negated: bool) -> frozenset[str]:
-    """The blocks without which the condition cannot hold, since a value in a block that is not written is MISSING."""
+def _needs(node: ast.expr, negated: bool) -> frozenset[Need]:
+    """The keys without which the condition cannot hold: what is MISSING satisfies no comparison."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _needs(node.operand, not negated)
     if isinstance(node, ast.BoolOp):
@@ -84,10 +91,12 @@ def _needs(node: ast.expr, negated: bool) -> frozenset[str]:
     return _value_needs(node)
 
 
-def _value_needs(node: ast.expr) -> frozenset[str]:
-    """The blocks without which the value is MISSING."""
+def _value_needs(node: ast.expr) -> frozenset[Need]:
+    """The keys without which the value is MISSING."""
     if isinstance(node, ast.Call):
-        return frozenset().union(*(_value_needs(part) for part in node.args))
+        needs = frozenset[Need]().union(*(_value_needs(part) for part in node.args))
+        as_written = isinstance(node.func, ast.Name) and node.func.id in ("written", "raw", "auto")
+        return frozenset(Need(need.path, True) for need in needs) if as_written else needs
     if isinstance(node, ast.BinOp):
         return _value_needs(node.left) | _value_needs(node.right)
     if isinstance(node, (ast.UnaryOp, ast.Subscript)):
@@ -96,9 +105,9 @@ def _value_needs(node: ast.expr) -> frozenset[str]:
     if path is None or (root := path.split(".")[0]) in ("facts", "env", "it"):
         return frozenset()
     if root == "plan":
-        return frozenset({"plan"})
-    parent = path.rpartition(".")[0]
-    return frozenset({parent}) if parent else frozenset()
+        return frozenset({Need("plan")})
+    steps = path.split(".")
+    return frozenset({Need(path), *(Need(".".join(steps[:end]), True) for end in range(1, len(steps)))})
 
 
 class _Translator:

@@ -22,6 +22,7 @@ FIELDS = {
     "severity",
     "when",
     "check",
+    "only_with",
     "each",
     "at",
     "message",
@@ -90,6 +91,8 @@ def _check_shape(raw: Any, where: str, builtin: bool) -> None:
         raise RuleError(f"{where}: give one of 'when' and 'check'")
     if "check" in raw and not builtin:
         raise RuleError(f"{where}: 'check' runs Python of dslint itself and is for built-in rules only; write a 'when'")
+    if "only_with" in raw and "check" not in raw:
+        raise RuleError(f"{where}: 'only_with' spares a check; of a 'when' it is worked out")
     if raw["severity"] not in ("error", "warning", "info"):
         raise RuleError(f"{where}: severity is error, warning or info, not {raw['severity']!r}")
     if raw.get("context") not in (None, "native", "hf"):
@@ -106,7 +109,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     ident = raw["id"]
     functions = ""
     facts: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: tuple[tuple[str, bool], ...] = ()
     plan: tuple[str, ...] = ()
     fields = [
         f"{ident!r}",
@@ -119,7 +122,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
         if "when" in raw:
             compiled = compile_condition(str(raw["when"]))
             functions += _function(f"when_{ident}", compiled)
-            facts, needs = compiled.facts, compiled.needs
+            facts, needs = compiled.facts, tuple((need.path, need.written) for need in compiled.needs)
             plan = tuple(path.removeprefix("plan.") for path in compiled.paths if path.startswith("plan."))
             fields.append(f"when=when_{ident}")
         fixes, fix_functions = _fixes(ident, _listed(raw.get("fixes")), where)
@@ -130,7 +133,14 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     each = tuple(tuple(split_pattern(pattern)) for pattern in _listed(raw.get("each")))
     at = tuple(_listed(raw.get("at"))) or ("it",)
     fields += [f"at={at!r}", f"versions={versions!r}", f"context={raw.get('context')!r}", f"check={raw.get('check')!r}"]
-    fields += [f"each={each!r}", f"facts={facts!r}", f"needs={needs!r}", f"plan={plan!r}", f"fixes=({fixes})"]
+    fields += [
+        f"each={each!r}",
+        f"facts={facts!r}",
+        f"needs={needs!r}",
+        f"plan={plan!r}",
+        f"only_with={tuple(_listed(raw.get('only_with')))!r}",
+        f"fixes=({fixes})",
+    ]
     return f"{functions}\x00    Rule({', '.join(fields)}),\n"
 
 

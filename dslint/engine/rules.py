@@ -27,7 +27,7 @@ class FixTemplate(NamedTuple):
 class Rule(NamedTuple):
     """One rule. ``at``: the places it points to, the first that is written wins. ``facts``: those its condition asks for.
 
-    ``needs``: blocks that must be written for it to fire ("plan": other files of the run). ``plan``: names of the Plan that it asks for.
+    ``only_with``: keys of which one must be written for its check to find anything. ``needs``: keys without which it cannot fire, each with whether its default does not count. ``plan``: names of the Plan that it asks for.
     """
 
     id: str
@@ -42,8 +42,9 @@ class Rule(NamedTuple):
     check: str | None = None
     each: tuple[tuple[str, str], ...] = ()
     facts: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: tuple[tuple[str, bool], ...] = ()
     plan: tuple[str, ...] = ()
+    only_with: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
 
 

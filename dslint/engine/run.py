@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-from dslint.document import Change, Document, Mapping, Path, Scalar, to_python
+from dslint.document import Change, Document, Path, Scalar, to_python
+from dslint.document import Mapping as MappingNode
 from dslint.document.overlay import Override, overlaid
 from dslint.engine.config import Config, known_keys, read_config
 from dslint.engine.diagnostics import RANK, Diagnostic, Fix, Related, Severity, Skipped
@@ -19,9 +19,10 @@ from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import FixTemplate, Rule
 from dslint.engine.versions import Version, parse_version, within
 from dslint.engine.view import Finding, Place, View
-from dslint.formats import detect
+from dslint.formats import FORMATS, detect
 from dslint.formats.base import Context
 from dslint.plan import Plan
+from dslint.schema.lookup import KeyInfo, Schema, VersionedSchema
 from dslint.schema.missing import MISSING
 
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
@@ -70,7 +71,7 @@ def read_entry(
         return None
     if name is None or document.root is None:
         return Unread(Report(document, name, project.context, (), None, {}, (), tuple(_problem_diagnostics(document))))
-    if not isinstance(document.root, Mapping):
+    if not isinstance(document.root, MappingNode):
         message = f"a {name} config is an object {{ }}, not {_shown(to_python(document.root))}"
         no_object = Diagnostic(document, "SC005", CODES["SC005"][0], "error", (), document.root.span, message, CODES["SC005"][1])
         found = (*_problem_diagnostics(document), no_object)
@@ -111,8 +112,8 @@ def check_config(config: Config, plan: Plan, extra: tuple[Rule, ...] = (), said:
     versions = {name: parse_version(known.version) for name, known in project.targets.items()} | {form.framework: view.version}
     found: list[Diagnostic] = list(said)
     skipped: list[Skipped] = []
-    by_block = _applicable(form.name, context, tuple(versions.items()), extra)
-    for rule in chain.from_iterable(by_block.get(block, ()) for block in (*view.resolved.blocks, *(("plan",) if plan else ()))):
+    rules = _applicable(form.name, view.resolved.blocks[""].name, context, tuple(versions.items()), extra)
+    for rule in _chosen(rules, view):
         fired = _findings(rule, view)
         if fired:
             found += [_diagnostic(rule, finding, place, view) for finding, place in fired]
@@ -138,17 +139,40 @@ def _without_fixes_of(overridden: frozenset[Path], diagnostic: Diagnostic) -> Di
 
 @lru_cache(maxsize=64)
 def _applicable(
-    form: str, context: Context | None, versions: tuple[tuple[str, Version], ...], extra: tuple[Rule, ...]
-) -> dict[str, list[Rule]]:
-    """The rules that speak of this format, context and these versions, each under one block without which it cannot fire ("" is the root)."""
+    form: str, root: str, context: Context | None, versions: tuple[tuple[str, Version], ...], extra: tuple[Rule, ...]
+) -> Mapping[str, list[Rule]]:
+    """The rules of this format, context and these versions, by a key or block that must be there for them to fire ("" is the root)."""
     known = dict(versions)
-    by_block: dict[str, list[Rule]] = {}
+    schema = Schema.load(FORMATS[form].framework)
+    at = schema.at(".".join(map(str, known[schema.framework])))
+    found: dict[str, list[Rule]] = {}
     for rule in (*all_rules(), *extra):
         if form not in rule.formats or (rule.context and context and rule.context != context):
             continue
         if all(name not in known or within(known[name], bounds) for name, bounds in rule.versions):
-            by_block.setdefault(max(rule.needs, key=len, default=""), []).append(rule)
-    return by_block
+            for key in _triggers(rule, at, root):
+                found.setdefault(key, []).append(rule)
+    return found
+
+
+def _triggers(rule: Rule, schema: VersionedSchema, root: str) -> Iterable[str]:
+    """Keys of which one must be there for a rule to fire."""
+    if rule.only_with:
+        return rule.only_with
+    if rule.each and not any(pattern or "[*]" in start for start, pattern in rule.each):
+        return [start for start, _ in rule.each]
+    needed = [path for path, written in rule.needs if path == "plan" or written or _has_no_default(schema.key(path, root))]
+    return [max(needed, key=len, default="")]
+
+
+def _has_no_default(info: KeyInfo | None) -> bool:
+    return info is not None and info.default is None
+
+
+def _chosen(rules: Mapping[str, list[Rule]], view: View) -> Iterable[Rule]:
+    """The rules that could fire for a config, each once."""
+    there = dict.fromkeys(("", *(("plan",) if view.plan else ()), *view.resolved.blocks, *view.resolved.places, *view.resolved.values))
+    return {rule.id: rule for key in there if key in rules for rule in rules[key]}.values()
 
 
 def _spoken_for(generic: Diagnostic, found: list[Diagnostic]) -> bool:

@@ -83,9 +83,9 @@ class VersionedSchema:
             self._blocks[name] = self._build(name)
         return self._blocks[name]
 
-    def key(self, path: str) -> KeyInfo | None:
-        """The facts of a key by its path; None where there is none, or it depends on a sibling."""
-        block: Block | None = self.block(self.root)
+    def key(self, path: str, root: str | None = None) -> KeyInfo | None:
+        """The facts of a key by its path from ``root`` (the schema's own) on; None where there is none, or it depends on a sibling."""
+        block: Block | None = self.block(root or self.root)
         *parents, name = path.split(".")
         for parent in parents:
             info = block.keys.get(parent) if block else None
