@@ -10,6 +10,8 @@ from dslint.cli.options import launch_options, workspace_of
 from dslint.cli.session import Options, run
 from dslint.faults import Fault
 
+OUTPUTS = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"]
+
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1, metavar="[FILES|DIRS|-]...")
@@ -17,7 +19,9 @@ from dslint.faults import Fault
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that change what is trained.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change and write nothing; exit 1 when there is a difference.")
 @click.option("--verify", is_flag=True, help="Then train a few real steps with each DeepSpeed config.")
-@click.option("--format", "output", type=click.Choice(["text", "concise", "json"]), default="text", help="How findings are shown.")
+@click.option("--format", "output", type=click.Choice(OUTPUTS), default="text", help="How findings are shown.")
+@click.option("--output-file", metavar="FILE", help="Write the findings to FILE instead.")
+@click.option("--statistics", is_flag=True, help="Show how often each code was found, in place of the findings.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these codes, prefixes or names (comma separated).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these; CODE@path for one place.")
 @click.option("--strict", is_flag=True, help="Warnings, and a verification without a verdict, count as errors.")
@@ -44,9 +48,15 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         stdin_name=flags["stdin_filename"] or "<stdin>",
         max_bytes=flags["max_bytes"],
         verify_timeout=flags["verify_timeout"],
+        output_file=flags["output_file"],
+        statistics=flags["statistics"],
     )
     if options.unsafe and not (options.fix or options.diff):
         raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")
     if options.diff and options.verify:
         raise Fault("--diff only shows the difference: leave out --verify, or repair with --fix --verify")
+    if options.statistics and options.output not in ("text", "concise"):
+        raise Fault(f"--statistics is for people: leave out --format {options.output}")
+    if options.diff and options.output_file:
+        raise Fault("--diff shows the difference on standard output: leave out --output-file")
     return run(files or (".",), workspace_of(flags), options)

@@ -15,6 +15,7 @@ from dslint.cli.inputs import Inputs, Source, collect, describe
 from dslint.document import Document, load
 from dslint.document.load import read
 from dslint.engine.run import Launch, Report
+from dslint.faults import Fault
 from dslint.formats import FORMATS
 from dslint.workspace import Workspace
 
@@ -43,6 +44,8 @@ class Options(NamedTuple):
     stdin_name: str = "<stdin>"
     max_bytes: int = 1_000_000
     verify_timeout: float = 300
+    output_file: str | None = None
+    statistics: bool = False
 
 
 class Outcome:
@@ -166,25 +169,52 @@ def _print(outcome: Outcome, proofs: Sequence[Proof] | None, options: Options, *
         if remaining := sum(diagnostic.severity == "error" for report in outcome.reports for diagnostic in report.diagnostics):
             note(f"{remaining} error{'s' * (remaining != 1)} would remain; `dslint check` shows them")
         return
+    to_stderr = stdin_repaired and options.output_file is None
+    stream = sys.stderr if to_stderr else sys.stdout
+    text = _rendered(outcome, proofs, options, colour=options.output_file is None and stream.isatty() and not os.environ.get("NO_COLOR"))
+    if proofs and options.output != "json":
+        proved = "\n\n".join(proof.render() for proof in proofs)
+        if options.output in ("text", "concise"):
+            text = "\n\n".join(filter(None, [text, proved]))
+        else:
+            click.echo(proved, err=True)
+    if options.output_file is not None:
+        _write(options.output_file, text + "\n" if text else "")
+    elif text:
+        click.echo(text, err=to_stderr, color=True)
+
+
+def _write(name: str, text: str) -> None:
+    """Raises Fault where the file cannot be written."""
+    try:
+        with open(name, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise Fault(f"--output-file {name}: {describe(error)}") from None
+
+
+def _rendered(outcome: Outcome, proofs: Sequence[Proof] | None, options: Options, *, colour: bool) -> str:
+    """The reports in the wanted output; its module is loaded only then."""
+    reports = outcome.reports
+    if options.statistics:
+        from dslint.report import statistics
+
+        return statistics.render(reports)
+    if options.output == "text":
+        from dslint.report import text
+
+        return text.render(reports, mended=outcome.mended, colour=colour) if reports else ""
     if options.output == "json":
         from dslint.report import json
 
-        text = json.render(outcome.reports, None if proofs is None else [proof.to_json() for proof in proofs])
-    elif options.output == "concise":
-        from dslint.report import concise
+        return json.render(reports, None if proofs is None else [proof.to_json() for proof in proofs])
+    if options.output == "junit":
+        from dslint.report import junit
 
-        text = concise.render(outcome.reports)
-    elif outcome.reports:
-        from dslint.report.text import render
+        return junit.render(reports, strict=options.strict)
+    from importlib import import_module
 
-        stream = sys.stderr if stdin_repaired else sys.stdout
-        text = render(outcome.reports, mended=outcome.mended, colour=stream.isatty() and not os.environ.get("NO_COLOR"))
-    else:
-        text = ""
-    if proofs and options.output != "json":
-        text = "\n\n".join(filter(None, [text, *(proof.render() for proof in proofs)]))
-    if text:
-        click.echo(text, err=stdin_repaired, color=True)
+    return str(import_module(f"dslint.report.{options.output}").render(reports))
 
 
 def unified(before: Document, after: Document) -> str:

@@ -5,19 +5,51 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 
+from dslint.catalogue import known_codes
 from dslint.document import Change, Document, load
 from dslint.engine.diagnostics import Diagnostic, Fix, Related, Skipped
 from dslint.engine.project import Target
 from dslint.engine.run import Report
-from dslint.report import concise, text
+from dslint.report import concise, github, gitlab, junit, sarif, statistics, text
 from dslint.report import json as json_report
+from dslint.report.fingerprint import fingerprints
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "output.schema.json").read_text())
+# as GitLab's documentation gives it: what a report must have
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string"},
+            "check_name": {"type": "string"},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "pattern": r"^(?!\./)"},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}, "end": {"type": "integer", "minimum": 1}},
+                        "additionalProperties": False,
+                    },
+                },
+                "additionalProperties": False,
+            },
+        },
+        "additionalProperties": False,
+    },
+}
 TEXT = '\ufeff{\r\n  "größe": "é",\r\n  "zero_optimization": {"stage": 2, "reduce_bucket_size": -5}\r\n}\r\n'
 
 
@@ -80,6 +112,80 @@ def test_json() -> None:
     got = json_report.render(reports())
     jsonschema.validate(json.loads(got), SCHEMA)
     compare("report.json", got + "\n")
+
+
+def test_sarif() -> None:
+    got = sarif.render(reports())
+    jsonschema.validate(json.loads(got), json.loads((Path(__file__).parent / "sarif.schema.json").read_text()))
+    compare("report.sarif", got + "\n")
+
+
+def test_sarif_of_every_built_in_rule_is_valid_and_points_into_its_list() -> None:
+    document = load("a folder/50%#1.json", b'{"a": 1}')
+    found = tuple(finding(document, "error", ("a",), "x")._replace(code=code, name=name) for code, name in known_codes().items())
+    log = json.loads(sarif.render([Report(document, "deepspeed", None, (), None, {}, (), found)]))
+    jsonschema.validate(log, json.loads((Path(__file__).parent / "sarif.schema.json").read_text()))
+    rules, results = log["runs"][0]["tool"]["driver"]["rules"], log["runs"][0]["results"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in results)
+    assert log["runs"][0]["artifacts"] == [{"location": {"uri": "a%20folder/50%25%231.json"}}]
+
+
+def test_github() -> None:
+    compare("github.txt", github.render(reports()) + "\n")
+
+
+def test_a_message_of_github_cannot_give_commands() -> None:
+    document = load("a,b:c%.json", b'{"a": 1}')
+    report = Report(document, "deepspeed", None, (), None, {}, (), (finding(document, "error", ("a",), "one\n::set-output name=x::100%"),))
+    (line,) = github.render([report]).splitlines()
+    assert line.startswith("::error file=a%2Cb%3Ac%25.json,line=1,")
+    assert line.endswith("100%25")
+
+
+def test_gitlab() -> None:
+    got = gitlab.render(reports())
+    jsonschema.validate(json.loads(got), CODE_QUALITY)
+    assert len({issue["fingerprint"] for issue in json.loads(got)}) == len(json.loads(got))
+    compare("gitlab.json", got + "\n")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_junit(strict: bool) -> None:
+    got = junit.render(reports(), strict=strict)
+    suites = ElementTree.fromstring(got)
+    cases = [case for suite in suites for case in suite]
+    assert [element.tag for element in (suites, *suites)] == ["testsuites", "testsuite", "testsuite"]
+    assert {case.tag for case in cases} == {"testcase"}
+    failures = [case for case in cases if case.find("failure") is not None]
+    assert (suites.get("tests"), suites.get("failures")) == (str(len(cases)), str(len(failures)))
+    assert len(failures) == 3 if strict else 2
+    if not strict:
+        compare("junit.xml", got + "\n")
+
+
+def test_junit_is_xml_whatever_a_message_holds() -> None:
+    document = load("a.json", b'{"a": 1}')
+    message = "<&>\"'\x00\x1b \ud800 \uffff \U0001f600"
+    report = Report(document, "deepspeed", None, (), None, {}, (), (finding(document, "error", ("a",), message),))
+    failure = ElementTree.fromstring(junit.render([report], strict=False)).find(".//failure")
+    assert failure is not None
+    assert failure.get("message") == "<&>\"'\ufffd\ufffd \ufffd \ufffd \U0001f600"
+
+
+def test_statistics() -> None:
+    compare("statistics.txt", statistics.render(reports()) + "\n")
+
+
+def test_a_fingerprint_outlives_edits_elsewhere() -> None:
+    def of(text: str) -> list[str]:
+        document = load("a.yaml", text.encode())
+        found = [finding(document, "error", ("datasets", index, "type"), f"at {index}") for index in range(text.count("type"))]
+        return [fingerprint for _, fingerprint in fingerprints(found)]
+
+    before = of("datasets:\n- type: x\n")
+    assert of("# moved\nseed: 1\ndatasets:\n  - type: y\n") == before
+    assert of("datasets:\n- type: x\n- type: x\n")[:1] == before
+    assert len(set(of("datasets:\n- type: x\n- type: x\n"))) == 2
 
 
 def test_offsets_are_bytes_of_the_file_and_edits_can_be_applied() -> None:
