@@ -3,22 +3,51 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from dslint.catalogue import generic_codes
+from dslint.cli import ERRORS_FOUND
 from dslint.engine.registry import all_rules, rule_text
+from dslint.faults import Fault
 
 
 @click.command("rules", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How the list is shown.")
-def command(output: str) -> None:
-    """List every code: PA loading, SC schema, and the rules of each format."""
+@click.option("--test", "tested", multiple=True, metavar="FILE", help="Test the rules of FILE by their own examples (repeatable).")
+def command(output: str, tested: tuple[str, ...]) -> int:
+    """List every code: PA loading, SC schema, and the rules of each format; or test rules of your own."""
+    if tested:
+        return test(tested)
     if output == "json":
         click.echo(json.dumps({"version": 1, "rules": [*_generic(), *_rules()]}, ensure_ascii=False, indent=2))
     else:
         click.echo(table())
+    return 0
+
+
+def test(files: Sequence[str]) -> int:
+    """Run the rules of a project's own files over their examples, print what does not hold, and return the exit code. Raises Fault."""
+    from dslint.engine.examples import failures
+    from dslint.engine.parse_rules import RuleError
+    from dslint.engine.registry import load_user_rules
+
+    try:
+        rules = load_user_rules(files)
+    except RuleError as error:
+        raise Fault(str(error)) from None
+    except OSError as error:
+        raise Fault(f"{error.filename}: {error.strerror or error}") from None
+    failed = 0
+    for rule in rules:
+        found = list(failures(rule))
+        failed += bool(found)
+        for failure in found:
+            click.echo(f"{rule.id} {rule.name}: {failure}")
+    click.echo(f"{len(rules)} rule{'s' * (len(rules) != 1)} tested: {f'{failed} failed' if failed else 'all hold'}")
+    return ERRORS_FOUND if failed else 0
 
 
 def table() -> str:

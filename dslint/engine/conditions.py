@@ -28,7 +28,7 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Gt: (">", "<="),
     ast.GtE: (">=", "<"),
 }
-_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
 _DIVISIONS: dict[type[ast.operator], str] = {ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 
 
@@ -151,6 +151,8 @@ class _Translator:
             return f"(-{self.value(node.operand)})"
         if isinstance(node, ast.BinOp) and (sign := _ARITHMETIC.get(type(node.op))):
             return f"({self.value(node.left)} {sign} {self.value(node.right)})"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return f"times({self.value(node.left)}, {self.value(node.right)})"
         if isinstance(node, ast.BinOp) and (sign := _DIVISIONS.get(type(node.op))):
             return f"divided({self.value(node.left)}, {self.value(node.right)}, {sign!r})"
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):

@@ -24,9 +24,14 @@ def item(value: Any, index: int) -> Any:
     return value[index] if isinstance(value, (list, tuple, str)) and -len(value) <= index < len(value) else MISSING
 
 
+def times(left: Any, right: Any) -> Any:
+    """The product of two numbers; MISSING of anything else: a text repeated a billion times is no value of a config."""
+    return left * right if isinstance(left, (int, float)) and isinstance(right, (int, float)) else MISSING
+
+
 def divided(left: Any, right: Any, sign: str) -> Any:
-    """``left / right``, ``//`` or ``%``; MISSING where the divisor is zero."""
-    if left is MISSING or right is MISSING or right == 0:
+    """``left / right``, ``//`` or ``%`` of two numbers; MISSING where the divisor is zero."""
+    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)) or right == 0:
         return MISSING
     return left / right if sign == "/" else left // right if sign == "//" else left % right
 
@@ -75,6 +80,7 @@ HELPERS: dict[str, Any] = {
     "isin": isin,
     "notin": notin,
     "item": item,
+    "times": times,
     "divided": divided,
     **{f"f_{name}": function for name, function in VALUE_FUNCTIONS.items()},
 }

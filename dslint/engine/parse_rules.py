@@ -6,6 +6,7 @@ conditions go through ``conditions.compile_condition``, everything else is writt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,6 +33,11 @@ FIELDS = {
     "bad",
     "good",
 }
+# what stands in the compiled source as it is: nothing but letters and digits may
+IDENT = re.compile(r"[A-Z]{2,8}[0-9]{3,4}")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+TEXT_FIELDS = ("id", "name", "severity", "message", "why", "when", "check", "context")
+LIST_FIELDS = ("formats", "at", "each", "source", "only_with")
 FIX_FIELDS = {"title", "safety", "set", "delete", "rename", "move", "reason"}
 EXAMPLE_FIELDS = {"file", "config", "text", "facts", "targets", "context", "plan", "syntax", "companions"}
 
@@ -93,6 +99,21 @@ def _check_shape(raw: Any, where: str, builtin: bool) -> None:
         raise RuleError(f"{where}: 'check' runs Python of dslint itself and is for built-in rules only; write a 'when'")
     if "only_with" in raw and "check" not in raw:
         raise RuleError(f"{where}: 'only_with' spares a check; of a 'when' it is worked out")
+    for name in TEXT_FIELDS:
+        value = raw.get(name, "")
+        if not isinstance(value, str) and (name, value) != ("context", None) and not (name == "when" and isinstance(value, bool)):
+            raise RuleError(f"{where}: {name!r} is a text, not {value!r:.60}")
+    for name in LIST_FIELDS:
+        if not all(isinstance(item, str) for item in _listed(raw.get(name))):
+            raise RuleError(f"{where}: {name!r} is a text or a list of texts")
+    if not _listed(raw["formats"]):
+        raise RuleError(f"{where}: 'formats' names at least one")
+    if not IDENT.fullmatch(raw["id"]):
+        raise RuleError(f"{where}: an id is capital letters and a number, such as MY001")
+    if not NAME.fullmatch(raw["name"]):
+        raise RuleError(f"{where}: a name is in kebab-case, such as no-stage-two")
+    if not isinstance(raw.get("versions"), (dict, type(None))):
+        raise RuleError(f"{where}: 'versions' is a mapping such as {{deepspeed: '>=0.14'}}")
     if raw["severity"] not in ("error", "warning", "info"):
         raise RuleError(f"{where}: severity is error, warning or info, not {raw['severity']!r}")
     if raw.get("context") not in (None, "native", "hf"):
@@ -101,6 +122,12 @@ def _check_shape(raw: Any, where: str, builtin: bool) -> None:
         raise RuleError(f"{where}: 'at' says where the finding lies")
     for kind in ("bad", "good"):
         for example in _listed(raw.get(kind)):
+            if not isinstance(example, (str, Mapping)):
+                raise RuleError(f"{where}: a {kind} example is a text, or config: {{…}}")
+            if isinstance(example, Mapping) and not all(
+                isinstance(example.get(name) or {}, Mapping) for name in ("facts", "targets", "plan", "companions")
+            ):
+                raise RuleError(f"{where}: facts, targets, plan and companions of a {kind} example are mappings")
             if isinstance(example, Mapping) and (unknown := sorted(map(str, example.keys() - EXAMPLE_FIELDS))):
                 raise RuleError(f"{where}: unknown field {unknown[0]!r} in a {kind} example; write config: {{…}} or text: …")
 
@@ -127,7 +154,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
             fields.append(f"when=when_{ident}")
         fixes, fix_functions = _fixes(ident, _listed(raw.get("fixes")), where)
         versions = tuple((name, parse_range(str(text))) for name, text in (raw.get("versions") or {}).items())
-    except (ConditionError, ValueError) as error:
+    except (ConditionError, ValueError, RecursionError) as error:
         raise RuleError(f"{where}: {error}") from None
     functions += fix_functions
     each = tuple(tuple(split_pattern(pattern)) for pattern in _listed(raw.get("each")))
@@ -154,6 +181,12 @@ def _fixes(ident: str, raws: list[Any], where: str) -> tuple[str, str]:
     for number, raw in enumerate(raws):
         if not isinstance(raw, dict) or raw.keys() - FIX_FIELDS:
             raise RuleError(f"{where}: a fix has {', '.join(sorted(FIX_FIELDS))}")
+        if not isinstance(raw.get("title"), str):
+            raise RuleError(f"{where}: a fix has a title")
+        if not all(_paths_to(raw.get(kind), kind) for kind in ("set", "rename", "move")):
+            raise RuleError(f"{where}: 'set', 'rename' and 'move' of a fix are mappings from paths")
+        if not all(isinstance(path, str) for path in _listed(raw.get("delete"))):
+            raise RuleError(f"{where}: 'delete' of a fix is a list of paths")
         if raw.get("safety") not in ("safe", "unsafe"):
             raise RuleError(f"{where}: a fix says safety: safe or unsafe")
         pairs = ""
@@ -167,6 +200,12 @@ def _fixes(ident: str, raws: list[Any], where: str) -> tuple[str, str]:
         rest += [f"{kind}={tuple((raw.get(kind) or {}).items())!r}" for kind in ("rename", "move")]
         sources += f"FixTemplate({raw['title']!r}, {raw['safety']!r}, ({pairs}), {', '.join(rest)}), "
     return sources, functions
+
+
+def _paths_to(value: Any, kind: str) -> bool:
+    return value is None or (
+        isinstance(value, dict) and all(isinstance(path, str) and (kind == "set" or isinstance(to, str)) for path, to in value.items())
+    )
 
 
 def _text_source(raw: Mapping[str, Any]) -> str:

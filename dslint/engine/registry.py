@@ -37,9 +37,21 @@ def _texts() -> Mapping[str, RuleText]:
 
 def load_user_rules(files: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of a project's own files (``extend-rules``). Raises RuleError, OSError."""
-    rules, texts = _source(files, builtin=False)
-    _user_texts.update(_executed(texts)["TEXTS"])
-    return tuple(_executed(rules)["RULES"])
+    from dslint.engine.parse_rules import RuleError
+
+    names = list(files)
+    for name in names:
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise RuleError(f"{name}: not a regular file")
+    rules, texts = _source(names, builtin=False)
+    try:
+        compiled, told = _executed(rules)["RULES"], _executed(texts)["TEXTS"]
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise RuleError(f"{', '.join(names)}: a condition is nested too deeply: {error}") from None
+    if taken := {rule.id for rule in compiled} & {rule.id for rule in all_rules()}:
+        raise RuleError(f"{', '.join(names)}: {min(taken)} is a built-in rule; codes of your own start with other letters")
+    _user_texts.update(told)
+    return tuple(compiled)
 
 
 def _compiled(kind: str) -> dict[str, Any]:
