@@ -12,10 +12,11 @@ from dslint.engine.rules import Rule
 from dslint.faults import Fault
 from dslint.links import CODES as LINKS
 from dslint.nearest import did_you_mean
+from dslint.suppression import CODES as SUPPRESSION
 
 
 class Generic(NamedTuple):
-    """A finding that has no rule behind it: of the loaders (PA), of the schema (SC) or of links between files (LK)."""
+    """A finding that has no rule behind it: of the loaders (PA), of the schema (SC) or of links between files (LK), or of comments that silence findings (SU)."""
 
     code: str
     name: str
@@ -23,7 +24,9 @@ class Generic(NamedTuple):
 
 
 def generic_codes() -> list[Generic]:
-    return [Generic(code, name, meaning) for code, (name, meaning) in (*LOADING.items(), *SCHEMA.items(), *LINKS.items())]
+    return [
+        Generic(code, name, meaning) for code, (name, meaning) in (*LOADING.items(), *SCHEMA.items(), *LINKS.items(), *SUPPRESSION.items())
+    ]
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dslint.document import Document, Path
 from dslint.document.load import MAXIMUM_BYTES
@@ -24,6 +24,9 @@ from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
 from dslint.targets import installed, pinned
 
+if TYPE_CHECKING:
+    from dslint.baseline import Baseline
+
 
 class Setup(NamedTuple):
     project: Project
@@ -42,6 +45,7 @@ class Workspace:
         input_format: str | None = None,
         max_bytes: int = MAXIMUM_BYTES,
         overrides: tuple[Override, ...] = (),
+        baseline: Baseline | None = None,
     ) -> None:
         self.flags = flags
         self.env = env
@@ -50,6 +54,7 @@ class Workspace:
         self.input_format = input_format
         self.max_bytes = max_bytes
         self.overrides = overrides
+        self.baseline = baseline
         self._setups: dict[str, Setup] = {}
 
     def setup(self, file: str) -> Setup:
@@ -128,7 +133,7 @@ class Workspace:
             for report in self._reports(launch):
                 key = (report.document.file, report.mount)
                 reports[key] = _joined(reports[key], report) if key in reports else report
-        return [self._wanted(report) for report in reports.values()]
+        return self._accepted([self._wanted(report) for report in self._spoken(list(reports.values()))])
 
     def _reports(self, launch: Launch) -> list[Report]:
         """Raises CheckCrashed, with the first file of the launch, on a defect of a check."""
@@ -139,6 +144,20 @@ class Workspace:
 
     def _extra_rules(self, launch: Family) -> tuple[Rule, ...]:
         return self.setup(launch.roots[0].document.file).settings.extra_rules
+
+    def _spoken(self, reports: list[Report]) -> list[Report]:
+        """Without what comments in the files silence."""
+        if not any("dslint:" in report.document.text for report in reports):
+            return reports
+        from dslint.suppression import suppressed
+
+        def judged(code: Ignore) -> bool:
+            return (not self.select or code in self.select) and not any(code.rule.startswith(other.rule) for other in self.ignore)
+
+        return suppressed(reports, lambda file: self.setup(file).settings.extra_rules, judged)
+
+    def _accepted(self, reports: list[Report]) -> list[Report]:
+        return reports if self.baseline is None else self.baseline.without(reports)
 
     def _wanted(self, report: Report) -> Report:
         ignored = (*self.ignore, *self.setup(report.document.file).settings.ignores(report.document.file))

@@ -24,6 +24,8 @@ OUTPUTS = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"]
 @click.option("--statistics", is_flag=True, help="Show how often each code was found, in place of the findings.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these codes, prefixes or names (comma separated).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these; CODE@path for one place.")
+@click.option("--baseline", metavar="FILE", help="Only what is new: not the findings that FILE has accepted.")
+@click.option("--write-baseline", metavar="FILE", help="Accept all that is found now: write it to FILE, and exit 0.")
 @click.option("--strict", is_flag=True, help="Warnings, and a verification without a verdict, count as errors.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even when errors are found.")
 @click.option("--launch", is_flag=True, help="FILES belong to one launch: each is checked against what the others say.")
@@ -50,6 +52,7 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         verify_timeout=flags["verify_timeout"],
         output_file=flags["output_file"],
         statistics=flags["statistics"],
+        write_baseline=flags["write_baseline"],
     )
     if options.unsafe and not (options.fix or options.diff):
         raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")
@@ -57,6 +60,8 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         raise Fault("--diff only shows the difference: leave out --verify, or repair with --fix --verify")
     if options.statistics and options.output not in ("text", "concise"):
         raise Fault(f"--statistics is for people: leave out --format {options.output}")
+    if options.write_baseline and (options.fix or options.diff or options.verify or flags["baseline"]):
+        raise Fault("--write-baseline accepts what is found and does nothing else: leave out --fix, --diff, --verify and --baseline")
     if options.diff and options.output_file:
         raise Fault("--diff shows the difference on standard output: leave out --output-file")
     return run(files or (".",), workspace_of(flags), options)

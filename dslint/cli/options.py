@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ from dslint.selection import parse_codes
 from dslint.settings import settings_for
 from dslint.targets import parse_targets
 from dslint.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dslint.baseline import Baseline
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 LAUNCH_OPTIONS = (
@@ -49,4 +52,13 @@ def workspace_of(flags: dict[str, Any]) -> Workspace:
         flags["input_format"],
         flags["max_bytes"],
         parse_overrides(flags["overrides"]),
+        _baseline(flags.get("baseline")),
     )
+
+
+def _baseline(name: str | None) -> Baseline | None:
+    if name is None:
+        return None
+    from dslint.baseline import read
+
+    return read(name)

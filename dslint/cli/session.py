@@ -46,6 +46,7 @@ class Options(NamedTuple):
     verify_timeout: float = 300
     output_file: str | None = None
     statistics: bool = False
+    write_baseline: str | None = None
 
 
 class Outcome:
@@ -64,6 +65,7 @@ class Outcome:
 def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> int:
     """Check what the arguments name, print, and return the exit code. Raises Fault, CheckCrashed."""
     inputs = collect(arguments)
+    _leave_out_our_own(inputs, workspace, options)
     outcome = Outcome()
     for trouble in inputs.unreadable:
         note(trouble)
@@ -72,6 +74,12 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     launches = workspace.launches([document for _, document in read], together=options.launch)
     outcome.reports = workspace.check(launches)
     read = _known(read, inputs, options, outcome)
+    if options.write_baseline:
+        from dslint.baseline import write
+
+        count = write(options.write_baseline, outcome.reports)
+        note(f"{options.write_baseline}: {count} finding{'s' * (count != 1)} accepted")
+        return outcome.code
     if options.fix or options.diff:
         _repair(read, launches, workspace, options, outcome)
     proofs = None
@@ -83,6 +91,14 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     if not options.exit_zero and _fails(outcome, proofs or (), options):
         outcome.at_least(ERRORS_FOUND)
     return outcome.code
+
+
+def _leave_out_our_own(inputs: Inputs, workspace: Workspace, options: Options) -> None:
+    """What dslint itself writes is no config, where a directory holds it."""
+    accepted = workspace.baseline.file if workspace.baseline is not None else None
+    own = {os.path.realpath(name) for name in (accepted, options.write_baseline, options.output_file) if name}
+    if own:
+        inputs.sources = [source for source in inputs.sources if source.named or os.path.realpath(source.name) not in own]
 
 
 def note(message: str) -> None:
