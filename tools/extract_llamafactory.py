@@ -170,7 +170,11 @@ def release(folder: Path, version: str, allowed: list[str]) -> dict[str, dict[st
     own_training = "TrainingArguments" in module.classes and module.classes["TrainingArguments"][1].startswith("llamafactory")
     training: dict[str, Any] = {}
     for number in allowed:
-        training |= training_fields(folder, number)
+        newer = training_fields(folder, number)
+        for key, facts in newer.items():  # a word that any allowed release knows is one
+            known = training.get(key, {}).get("enum", []) if "enum" in facts else []
+            facts |= {"enum": [*facts["enum"], *(word for word in known if word not in facts["enum"])]} if known else {}
+        training |= newer
     if own_training:
         parents = [ast.unparse(base) for base in module.classes["TrainingArguments"][0].bases]
         for parent in reversed(parents[:-1]):

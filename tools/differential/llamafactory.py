@@ -122,6 +122,11 @@ ADDED: list[tuple[str, Any]] = [
     ("torch_empty_cache_steps", 0), ("warmup_ratio", 0.1), ("use_unsloth", F), ("ref_model_quantization_bit", 16), ("badam_mode", "ratio"),
     ("galore_layerwise", T), ("max_samples", 10), ("bf16_full_eval", T), ("split_special_tokens", T), ("fsdp", "full_shard"),
     ("deepspeed", "z2.json"), ("deepspeed", "z3.json"), ("deepspeed", "z0.json"), ("use_kt", F), ("packing", T), ("tf32", T),
+    ("finetuning_type", "oft"), ("finetuning_type", "full"), ("stage", "ppo"), ("stage", "dpo"), ("stage", "rm"), ("reward_model_type", "full"),
+    ("pref_loss", "ipo"), ("video_max_pixels", 100), ("ref_model", "r"), ("eval_on_each_dataset", T), ("tokenized_path", "t"),
+    ("use_muon", T), ("use_asft_loss", T), ("greater_is_better", F), ("metric_for_best_model", "eval_loss"), ("eval_delay", 1),
+    ("gradient_checkpointing", T), ("fp16_full_eval", T), ("lr_scheduler_type", "cosine_with_min_lr"), ("save_strategy", "best"),
+    ("save_steps", 0.5), ("eval_steps", 0.25), ("dataset", None), ("model_name_or_path", None), ("template", None),
 ]  # fmt: skip
 #: keys of other tools, releases and commands
 FOREIGN: list[tuple[str, Any]] = [
@@ -264,7 +269,7 @@ def _negative(rng: random.Random, number: int, config: Config) -> Mutant | None:
 
 
 def _added(rng: random.Random, number: int, config: Config) -> Mutant | None:
-    some = rng.sample(ADDED, rng.choice([1, 1, 2]))
+    some = rng.sample(ADDED, rng.choice([1, 1, 2, 3]))
     return Mutant(number, "real key added", some[0][0], ", ".join(f"+ {key}: {value}" for key, value in some), {**config, **dict(some)})
 
 
