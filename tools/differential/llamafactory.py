@@ -147,7 +147,7 @@ CHOICES = ("stage", "finetuning_type", "flash_attn", "lr_scheduler_type", "optim
 LATER = frozenset(
     ["LF003", "LF010", "LF033", "LF034", "LF048", "LF049", "LF067", "LF068", "LF075", "LF077", "LF078", "LF079", "LF080", "LF081", "LF082",
      "LF085", "LF087", "LF090", "LF098", "LF126", "LF129", "LF136", "LF149", "LF154", "LF155", "TR013", "TR014", "TR015", "LF161", "LF162",
-     "LF007", "LF058", "LF170"]
+     "LF007", "LF058", "LF170", "LF175"]
 )  # fmt: skip
 # a negative number means off, all, the first ones, or is refused by rules of its own
 NEGATIVE = ("max_grad_norm", "max_steps", "save_total_limit", "freeze_trainable_layers", "warmup_steps")
