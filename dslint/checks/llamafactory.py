@@ -246,6 +246,36 @@ def template_unknown(view: View) -> Iterator[Finding]:
         yield Finding("template", {"value": value, "version": version_text(view)})
 
 
+# family -> how its models are named, and how the names of its templates start
+FAMILIES: dict[str, tuple[str, str]] = {
+    "Qwen": (r"qwen|qwq|qvq", r"qwen"),
+    "Llama": (r"llama", r"llama[234]|mllama"),
+    "Mistral": (r"mistral|mixtral|ministral|pixtral", r"mistral|ministral|pixtral"),
+    "Gemma": (r"gemma", r"gemma"),
+    "GLM": (r"glm", r"glm|chatglm"),
+    "DeepSeek": (r"deepseek", r"deepseek"),
+    "Phi": (r"\bphi-?[1-4]", r"phi"),
+    "InternLM": (r"internlm", r"intern2|intern$"),
+    "Baichuan": (r"baichuan", r"baichuan"),
+    "Falcon": (r"falcon", r"falcon"),
+    "gpt-oss": (r"gpt-oss", r"gpt_oss"),
+}
+# models that were made of another family's, or carry its name for another reason
+MIXED = re.compile(r"distill|vicuna|llava|tulu|merge|nemotron|hermes|openchat|sft|lora|finetune|checkpoint", re.IGNORECASE)
+
+
+@check("lf-template-family")
+def template_family(view: View) -> Iterator[Finding]:
+    model, template = view.get("model_name_or_path"), view.get("template")
+    if not isinstance(model, str) or not isinstance(template, str):
+        return
+    name = model.rstrip("/").rpartition("/")[2].lower()
+    ours = [family for family, (names, _) in FAMILIES.items() if re.search(names, name)]
+    theirs = [family for family, (_, names) in FAMILIES.items() if re.match(names, template)]
+    if len(ours) == 1 and len(theirs) == 1 and ours != theirs and not MIXED.search(name):
+        yield Finding("template", {"template": template, "wrong": theirs[0], "right": ours[0], "model": name})
+
+
 def _unknown_template(view: View) -> tuple[str | None, str | None]:
     """The template that is written and that the release does not have, and the one that was plainly meant."""
     info = view.resolved.blocks[""].keys.get("template")
