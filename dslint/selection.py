@@ -19,6 +19,9 @@ class Ignore(NamedTuple):
     rule: str
     place: str = "*"
 
+    def __str__(self) -> str:
+        return self.rule if self.place == "*" else f"{self.rule}@{self.place}"
+
     def matches(self, diagnostic: Diagnostic) -> bool:
         if self.rule != diagnostic.name and not diagnostic.code.startswith(self.rule):
             return False

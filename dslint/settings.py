@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dslint.engine import facts as facts_module
+from dslint.engine.diagnostics import Diagnostic, Severity
 from dslint.engine.facts import UNLIMITED, Facts, Value, sound
 from dslint.engine.project import Target
 from dslint.engine.rules import Rule
@@ -20,9 +21,27 @@ from dslint.nearest import did_you_mean
 from dslint.selection import Ignore, parse_ignore
 from dslint.targets import checked_version, framework_named
 
-NAMES = ("ignore", "per-file-ignores", "targets", "facts", "extend-rules")
+NAMES = (
+    "select",
+    "extend-select",
+    "ignore",
+    "per-file-ignores",
+    "severity",
+    "include",
+    "exclude",
+    "targets",
+    "facts",
+    "per-file-facts",
+    "extend-rules",
+)
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 FACTS = dict(facts_module.VARIABLES.values())
 OWN_SECTION = rb"(?m)^\s*\[\s*tool\s*\.\s*[\"']?dslint\b"
+
+
+def path_matches(relative: str, pattern: str) -> bool:
+    """Does a glob match a path relative to the settings file? One without a slash is a glob of the name in any folder."""
+    return fnmatchcase(relative if "/" in pattern else relative.rpartition("/")[2], pattern)
 
 
 class PerFile(NamedTuple):
@@ -32,7 +51,7 @@ class PerFile(NamedTuple):
     ignores: tuple[Ignore, ...]
 
     def matches(self, relative: str) -> bool:
-        return fnmatchcase(relative if "/" in self.pattern else relative.rpartition("/")[2], self.pattern)
+        return path_matches(relative, self.pattern)
 
 
 class Settings(NamedTuple):
@@ -44,13 +63,47 @@ class Settings(NamedTuple):
     targets: Mapping[str, Target] = MappingProxyType({})
     facts: Facts = Facts()
     extra_rules: tuple[Rule, ...] = ()
+    select: tuple[Ignore, ...] = ()
+    extend_select: tuple[Ignore, ...] = ()
+    severities: tuple[tuple[Ignore, Severity], ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_facts: tuple[tuple[str, Facts], ...] = ()
 
     def ignores(self, file: str) -> tuple[Ignore, ...]:
         """All that is ignored in a file (any path to it)."""
+        return self.ignore + tuple(ignore for per_file in self.per_file_that_match(file) for ignore in per_file.ignores)
+
+    def per_file_that_match(self, file: str) -> tuple[PerFile, ...]:
         if not self.per_file:
-            return self.ignore
-        relative = os.path.relpath(os.path.abspath(file), os.path.dirname(self.file)).replace(os.sep, "/")
-        return self.ignore + tuple(ignore for per_file in self.per_file if per_file.matches(relative) for ignore in per_file.ignores)
+            return ()
+        relative = self.relative(file)
+        return tuple(per_file for per_file in self.per_file if per_file.matches(relative))
+
+    def facts_by_path(self, file: str) -> tuple[tuple[str, Facts], ...]:
+        """The facts of the paths that a file matches, with their patterns; the last that says something wins."""
+        if not self.per_file_facts:
+            return ()
+        relative = self.relative(file)
+        return tuple((pattern, facts) for pattern, facts in self.per_file_facts if path_matches(relative, pattern))
+
+    def includes(self, file: str) -> bool:
+        return bool(self.include) and any(path_matches(self.relative(file), pattern) for pattern in self.include)
+
+    def excludes(self, path: str) -> bool:
+        """Is a file or a directory left out when a directory is searched?"""
+        return bool(self.exclude) and any(path_matches(self.relative(path), pattern.rstrip("/")) for pattern in self.exclude)
+
+    def severity(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The finding with the severity that the settings give it; of several the last wins."""
+        for choice, severity in reversed(self.severities):
+            if choice.matches(diagnostic):
+                return diagnostic._replace(severity=severity)
+        return diagnostic
+
+    def relative(self, path: str) -> str:
+        """Any path as it is seen from the settings file, with slashes."""
+        return os.path.relpath(os.path.abspath(path), os.path.dirname(os.path.abspath(self.file))).replace(os.sep, "/")
 
 
 NO_SETTINGS = Settings()
@@ -120,8 +173,17 @@ def parse_settings(file: str, raw: Any) -> Settings:
             for pattern, codes in _mapping(file, "per-file-ignores", raw.get("per-file-ignores")).items()
         ),
         _targets(file, raw.get("targets")),
-        Facts(_facts(file, raw.get("facts"))),
+        Facts(_facts(file, "facts", raw.get("facts"))),
         rules,
+        _ignores(file, "select", raw.get("select"), rules),
+        _ignores(file, "extend-select", raw.get("extend-select"), rules),
+        _severities(file, raw.get("severity"), rules),
+        tuple(_strings(file, "include", raw.get("include"))),
+        tuple(_strings(file, "exclude", raw.get("exclude"))),
+        tuple(
+            (str(pattern), Facts(_facts(file, f"per-file-facts: {pattern}", facts)))
+            for pattern, facts in _mapping(file, "per-file-facts", raw.get("per-file-facts")).items()
+        ),
     )
 
 
@@ -139,11 +201,21 @@ def _targets(file: str, value: Any) -> dict[str, Target]:
     return targets
 
 
-def _facts(file: str, value: Any) -> dict[str, Value]:
+def _severities(file: str, value: Any, rules: tuple[Rule, ...]) -> tuple[tuple[Ignore, Severity], ...]:
+    found: list[tuple[Ignore, Severity]] = []
+    for code, severity in _mapping(file, "severity", value).items():
+        where = f"{file}: severity: {code}"
+        if severity not in SEVERITIES:
+            raise Fault(f"{where}: expected {', '.join(SEVERITIES)}, not {severity!r}; `ignore` is for what is not wanted at all")
+        found.append((parse_ignore(str(code), f"{file}: severity", rules), severity))
+    return tuple(found)
+
+
+def _facts(file: str, setting: str, value: Any) -> dict[str, Value]:
     facts: dict[str, Value] = {}
     derived: dict[str, Value] = {}
-    for name, fact in _mapping(file, "facts", value).items():
-        where = f"{file}: facts: {name}"
+    for name, fact in _mapping(file, setting, value).items():
+        where = f"{file}: {setting}: {name}"
         if name == "gpu":
             from dslint.hardware import facts_of
 

@@ -41,10 +41,10 @@ class Unreadable(NamedTuple):
     message: str
 
 
-def suppressed(reports: Sequence[Report], rules: Callable[[str], tuple[Rule, ...]], judged: Callable[[Ignore], bool]) -> list[Report]:
+def suppressed(reports: Sequence[Report], rules: Callable[[str], tuple[Rule, ...]], judged: Callable[[str, Ignore], bool]) -> list[Report]:
     """The reports without what their files' comments silence, and with what is wrong with those comments.
 
-    ``rules``: a project's own rules, by file. ``judged``: would a finding of this code be shown, were there one?
+    ``rules``: a project's own rules, by file. ``judged``: would a finding of this code be shown in this file, were there one?
     """
     by_file: dict[str, list[Suppression]] = {}
     used: set[tuple[str, Suppression]] = set()
@@ -75,7 +75,12 @@ def suppressed(reports: Sequence[Report], rules: Callable[[str], tuple[Rule, ...
         more = wrong.pop(report.document.file, [])
         for found in by_file.pop(report.document.file, []):
             unknown = found.code is not None and any(code.startswith(found.code.rule) for code in skipped[report.document.file])
-            if (report.document.file, found) not in used and found.code is not None and judged(found.code) and not unknown:
+            if (
+                (report.document.file, found) not in used
+                and found.code is not None
+                and judged(report.document.file, found.code)
+                and not unknown
+            ):
                 where = "in this file" if found.line is None else f"on line {found.line}"
                 message = f"nothing {where} says {found.code.rule}: remove this comment"
                 more.append(_diagnostic(report.document, "SU001", found.span, message))

@@ -61,10 +61,16 @@ class Workspace:
         """The project and settings of a file. Raises Fault."""
         directory = os.path.dirname(os.path.abspath(file))
         if directory not in self._setups:
-            self._setups[directory] = self._of(directory)
-        return self._setups[directory]
+            self._setups[directory] = self._of(directory, Facts())
+        setup = self._setups[directory]
+        if by_path := setup.settings.facts_by_path(file):
+            facts = Facts()
+            for _, more in by_path:
+                facts = facts.merged(more)
+            return self._of(directory, facts)
+        return setup
 
-    def _of(self, directory: str) -> Setup:
+    def _of(self, directory: str, by_path: Facts) -> Setup:
         settings = settings_for(directory)
         targets: Mapping[str, Target] = {
             **installed(),
@@ -73,7 +79,7 @@ class Workspace:
             **self.env.targets,
             **self.flags.targets,
         }
-        facts: Facts = with_known_gpu(settings.facts).merged(self.env.facts).merged(self.flags.facts)
+        facts: Facts = with_known_gpu(settings.facts.merged(by_path)).merged(self.env.facts).merged(self.flags.facts)
         return Setup(Project(targets, facts, self.flags.context or self.env.context), settings)
 
     def launches(self, documents: Sequence[Document], *, together: bool = False) -> list[Launch]:
@@ -151,8 +157,9 @@ class Workspace:
             return reports
         from dslint.suppression import suppressed
 
-        def judged(code: Ignore) -> bool:
-            return (not self.select or code in self.select) and not any(code.rule.startswith(other.rule) for other in self.ignore)
+        def judged(file: str, code: Ignore) -> bool:
+            select = self.select or self.setup(file).settings.select
+            return (not select or code in select) and not any(code.rule.startswith(other.rule) for other in self.ignore)
 
         return suppressed(reports, lambda file: self.setup(file).settings.extra_rules, judged)
 
@@ -160,8 +167,11 @@ class Workspace:
         return reports if self.baseline is None else self.baseline.without(reports)
 
     def _wanted(self, report: Report) -> Report:
-        ignored = (*self.ignore, *self.setup(report.document.file).settings.ignores(report.document.file))
-        return report._replace(diagnostics=tuple(wanted(report.diagnostics, self.select, ignored)))
+        settings = self.setup(report.document.file).settings
+        ignored = (*self.ignore, *settings.ignores(report.document.file))
+        select = self.select or settings.select
+        found = wanted(report.diagnostics, (*select, *settings.extend_select) if select else (), ignored)
+        return report._replace(diagnostics=tuple(map(settings.severity, found) if settings.severities else found))
 
 
 # what is of no launch alone: the variables and the hosts

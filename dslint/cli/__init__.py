@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "Say what a code means, why it matters and how to mend it.",
     "rules": "List every rule.",
     "show": "Show the run as it will be, each value with its origin.",
+    "config": "Show the settings that hold for a file, and from where.",
     "schema": "Print the JSON Schema of a framework's config, for editors.",
     "verify": "Train a few real steps with a config.",
 }

@@ -24,6 +24,9 @@ OUTPUTS = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"]
 @click.option("--statistics", is_flag=True, help="Show how often each code was found, in place of the findings.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these codes, prefixes or names (comma separated).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these; CODE@path for one place.")
+@click.option(
+    "--changed", is_flag=False, flag_value="HEAD", metavar="[REV]", help="Only files that differ from REV (HEAD), as git sees it."
+)
 @click.option("--baseline", metavar="FILE", help="Only what is new: not the findings that FILE has accepted.")
 @click.option("--write-baseline", metavar="FILE", help="Accept all that is found now: write it to FILE, and exit 0.")
 @click.option("--strict", is_flag=True, help="Warnings, and a verification without a verdict, count as errors.")
@@ -53,6 +56,7 @@ def command(files: tuple[str, ...], **flags: Any) -> int:
         output_file=flags["output_file"],
         statistics=flags["statistics"],
         write_baseline=flags["write_baseline"],
+        changed=flags["changed"],
     )
     if options.unsafe and not (options.fix or options.diff):
         raise Fault("--unsafe-fixes says which repairs --fix makes: add --fix or --diff")

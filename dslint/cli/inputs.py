@@ -8,6 +8,9 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from dslint.ignored import GitIgnore
+from dslint.settings import settings_for
+
 SUFFIXES = (".json", ".hjson", ".yaml", ".yml", ".env", "hostfile")
 SKIPPED_DIRECTORIES = frozenset(["node_modules", "venv", "__pycache__", "site-packages"])
 STDIN = "-"
@@ -40,8 +43,8 @@ class Inputs:
 def collect(arguments: Iterable[str]) -> Inputs:
     """The files that the arguments name, and those in the directories they name, each once.
 
-    In a directory: the files with a known suffix, without hidden directories, virtual environments and node_modules; links to
-    directories are not followed.
+    In a directory: the files with a known suffix or that the settings include, without hidden directories, virtual environments,
+    node_modules, what git ignores and what the settings exclude; links to directories are not followed. Raises Fault.
     """
     inputs = Inputs()
     seen: set[str] = set()
@@ -70,6 +73,11 @@ def _walk(top: str, unreadable: list[str]) -> Iterator[str]:
     def refused(error: OSError) -> None:
         unreadable.append(f"{error.filename}: {describe(error)}")
 
+    settings, git = settings_for(os.path.abspath(top)), GitIgnore(top)
+
+    def left_out(path: str, is_directory: bool) -> bool:
+        return settings.excludes(path) or git.ignores(path, is_directory=is_directory)
+
     for directory, names, files in os.walk(top, onerror=refused):
         names[:] = sorted(
             name
@@ -77,9 +85,13 @@ def _walk(top: str, unreadable: list[str]) -> Iterator[str]:
             if not name.startswith(".")
             and name not in SKIPPED_DIRECTORIES
             and not os.path.exists(os.path.join(directory, name, "pyvenv.cfg"))
+            and not left_out(os.path.join(directory, name), True)
         )
         for file in sorted(files):
-            if file.lower().endswith(SUFFIXES) and os.path.isfile(path := os.path.join(directory, file)):
+            path = os.path.join(directory, file)
+            if not file.lower().endswith(SUFFIXES) and not settings.includes(path):
+                continue
+            if os.path.isfile(path) and not left_out(path, False):
                 yield os.path.normpath(path)
 
 

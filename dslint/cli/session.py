@@ -47,6 +47,7 @@ class Options(NamedTuple):
     output_file: str | None = None
     statistics: bool = False
     write_baseline: str | None = None
+    changed: str | None = None
 
 
 class Outcome:
@@ -66,6 +67,12 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     """Check what the arguments name, print, and return the exit code. Raises Fault, CheckCrashed."""
     inputs = collect(arguments)
     _leave_out_our_own(inputs, workspace, options)
+    if options.changed is not None:
+        from dslint.changed import changed_since
+
+        changed = changed_since(options.changed)
+        inputs.sources = [source for source in inputs.sources if os.path.realpath(source.name) in changed]
+        inputs.directories = []  # one without a change holds nothing to read, and rightly so
     outcome = Outcome()
     for trouble in inputs.unreadable:
         note(trouble)
