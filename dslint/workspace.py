@@ -121,7 +121,8 @@ class Workspace:
         if document.root is None:
             return None
         facts = facts_of_document(document).merged(project.facts)
-        return read_entry(document, Project(project.targets, facts, project.context), self.input_format)
+        forced = self.input_format if self.input_format in ("env", "hostfile") else None
+        return read_entry(document, Project(project.targets, facts, project.context), forced)
 
     def _refuse_unclaimed(self, configs: Sequence[Config]) -> None:
         """Raises Fault for a key of --set that no file can have."""

@@ -16,6 +16,7 @@ from dslint.checks.registry import CHECKS, Check, check
 MODULES: Mapping[str, tuple[str, ...]] = {
     "deepspeed": ("batch", "context", "misc", "misplaced", "optimizer", "precision", "scheduler", "zero"),
     "accelerate": ("accelerate", "fsdp"),
+    "axolotl": ("axolotl",),
     "fsdp": ("fsdp",),
     "trainer": ("trainer",),
     "llamafactory": ("llamafactory",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dslint.document import Document
 from dslint.formats.accelerate import ACCELERATE
+from dslint.formats.axolotl import AXOLOTL
 from dslint.formats.base import Context, Format, Link, Stated
 from dslint.formats.deepspeed import DEEPSPEED
 from dslint.formats.env import ENV
@@ -12,7 +13,7 @@ from dslint.formats.hostfile import HOSTFILE
 from dslint.formats.llamafactory import LLAMAFACTORY
 from dslint.formats.trainer import TRAINER
 
-FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, ACCELERATE, LLAMAFACTORY, FSDP, TRAINER, ENV, HOSTFILE)}
+FORMATS: dict[str, Format] = {form.name: form for form in (DEEPSPEED, ACCELERATE, AXOLOTL, LLAMAFACTORY, FSDP, TRAINER, ENV, HOSTFILE)}
 
 
 def detect(document: Document, context: Context | None = None) -> str | None:

@@ -13,11 +13,12 @@ from dslint.schema.data import data_path
 
 
 class ByType(NamedTuple):
-    """A block that depends on a sibling key: ``blocks`` by the value of ``key``, lower-cased unless ``exact``."""
+    """A block that depends on a sibling key: ``blocks`` by the value of ``key``, lower-cased unless ``exact``, else ``default``."""
 
     key: str
     blocks: Mapping[str, str]
     exact: bool = False
+    default: str | None = None
 
 
 class Deprecated(NamedTuple):

@@ -120,7 +120,7 @@ def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Bl
         resolved.values[canonical] = to_python(node)
         _block(resolved, node, path, canonical, child)
         return
-    if isinstance(node, Mapping) and info.by_type is not None:
+    if isinstance(node, Mapping):
         _record(resolved, node, path, canonical)
     if isinstance(node, Sequence) and info.items is not None and (info.items.block is not None or info.items.by_type is not None):
         resolved.values[canonical] = to_python(node)
@@ -156,7 +156,8 @@ def _child_block(resolved: Resolved, canonical: str, info: KeyInfo) -> Block | N
         return None
     parent = canonical.rpartition(".")[0]
     named = resolved.values.get(f"{parent}.{info.by_type.key}" if parent else info.by_type.key)
-    name = info.by_type.blocks.get(named if info.by_type.exact else named.lower()) if isinstance(named, str) else None
+    chosen = named if info.by_type.exact or not isinstance(named, str) else named.lower()
+    name = info.by_type.blocks.get(chosen, info.by_type.default) if isinstance(chosen, str) else info.by_type.default
     return resolved.schema.block(name) if name else None
 
 

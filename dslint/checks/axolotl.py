@@ -1,0 +1,180 @@
+"""What Axolotl refuses or passes over, beyond what a condition can say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dslint.checks.registry import check
+from dslint.document import Change
+from dslint.engine.diagnostics import Fix
+from dslint.engine.view import Finding, View
+from dslint.formats.axolotl import ATTENTION
+from dslint.nearest import did_you_mean, nearest
+from dslint.schema.lookup import Schema
+from dslint.schema.missing import MISSING
+
+# attn_implementation of axolotl/utils/schemas/enums.py (0.21.0): CANONICAL_ATTN_IMPLS
+IMPLEMENTATIONS = (
+    "eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "varlen",
+    "xformers", "sage", "fp8",
+)  # fmt: skip
+SHORT = {"flash": "flash_attention_2", "flex": "flex_attention", "sdp": "sdpa"}
+CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
+# CustomSupportedOptimizers and the schedules of Axolotl's own, beside those of the Trainer
+OPTIMIZERS = (
+    "optimi_adamw", "ao_adamw_4bit", "ao_adamw_8bit", "ao_adamw_fp8", "adopt_adamw", "adamc", "came_pytorch", "muon", "muon_8bit", "dion",
+    "sinkgd", "polora", "flash_adamw", "flash_adam", "flash_sgd", "flash_sgdw", "flash_lion", "scao", "q_galore_adamw8bit",
+)  # fmt: skip
+SCHEDULES = ("one_cycle", "rex")
+# special tokens that some well-known tokenizer has
+USUAL_TOKENS = frozenset(
+    [
+        "</s>", "<s>", "<unk>", "<pad>", "<eos>", "<bos>", "<mask>", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<|endoftext|>", "<|im_end|>",
+        "<|im_start|>", "<|eot_id|>", "<|end_of_text|>", "<|begin_of_text|>", "<|end|>", "<|padding|>", "<|pad|>", "<end_of_turn>", "<start_of_turn>",
+        "<|finetune_right_pad_id|>", "<|eom_id|>", "[/INST]", "[INST]", "<|assistant|>", "<|user|>", "<|system|>", "<|return|>", "<turn|>",
+    ]
+)  # fmt: skip
+EMBEDDINGS = ("embed_tokens", "lm_head")
+
+
+@check("axolotl-attention-and-flags")
+def attention_and_flags(view: View) -> Iterator[Finding]:
+    flags = [flag for flag in ATTENTION if view.get(flag) is True]
+    chosen = view.get("attn_implementation")
+    if isinstance(chosen, str) and flags:
+        fix = Fix(f"remove {', '.join(flags)}", "unsafe", tuple(Change("delete", view.path(flag)) for flag in flags))
+        yield Finding("attn_implementation", {"flags": ", ".join(flags)}, fixes=(fix,))
+
+
+@check("axolotl-legacy-attentions")
+def legacy_attentions(view: View) -> Iterator[Finding]:
+    flags = [flag for flag in ATTENTION if view.get(flag) is True]
+    if len(flags) > 1 and view.absent("attn_implementation"):
+        fix = Fix(f"keep {flags[0]}", "unsafe", tuple(Change("set", view.path(flag), False) for flag in flags[1:]))
+        yield Finding(flags[0], {"flags": " and ".join(flags)}, fixes=(fix,))
+
+
+@check("axolotl-attention-unknown")
+def attention_unknown(view: View) -> Iterator[Finding]:
+    chosen = view.get("attn_implementation")
+    if not isinstance(chosen, str) or "/" in chosen or chosen in IMPLEMENTATIONS:
+        return
+    right = SHORT.get(chosen) or nearest(chosen, IMPLEMENTATIONS)
+    fixes = (Fix(f"write {right}", "unsafe", (Change("set", view.path("attn_implementation"), right),)),) if right else ()
+    hint = f": did you mean {right}?" if right else f": expected one of {', '.join(IMPLEMENTATIONS)}"
+    yield Finding("attn_implementation", {"hint": hint}, fixes=fixes)
+
+
+@check("axolotl-cross-entropies")
+def cross_entropies(view: View) -> Iterator[Finding]:
+    names = [name for name in CROSS_ENTROPIES if view.raw(name) is True]
+    if len(names) > 1:
+        fix = Fix(f"keep {names[0]}", "unsafe", tuple(Change("delete", view.path(name)) for name in names[1:]))
+        yield Finding(names[1], {"count": len(names), "names": ", ".join(names)}, fixes=(fix,))
+
+
+@check("axolotl-special-tokens")
+def special_tokens(view: View) -> Iterator[Finding]:
+    """New special tokens whose embeddings a LoRA leaves at random; a pad token is never learnt, and usual ones are in the vocabulary."""
+    tokens = view.keys("special_tokens")
+    if view.get("adapter") not in ("lora", "qlora") or tokens is MISSING:
+        return
+    added = [token for token in tokens if token != "pad_token" and view.raw(f"special_tokens.{token}") not in USUAL_TOKENS]
+    saved = view.get("lora_modules_to_save")
+    missing = [module for module in EMBEDDINGS if not isinstance(saved, list) or module not in saved]
+    if added and missing:
+        kept = [*saved, *missing] if isinstance(saved, list) else missing
+        fix = Fix("train the embeddings too", "unsafe", (Change("set", view.path("lora_modules_to_save"), kept),))
+        at = "lora_modules_to_save" if view.written("lora_modules_to_save") else "special_tokens"
+        yield Finding(at, {"modules": ", ".join(missing)}, fixes=(fix,))
+
+
+@check("axolotl-lora-targets")
+def lora_targets(view: View) -> Iterator[Finding]:
+    """LoRA targets of which the model has none."""
+    written, modules = view.get("lora_target_modules"), view.get("plan.model.linear_names")
+    targets = [written] if isinstance(written, str) else written
+    if not isinstance(targets, list) or not isinstance(modules, list) or not all(isinstance(target, str) for target in targets):
+        return
+    plain = [target for target in targets if target.replace("_", "").isalnum()]
+    known = {*modules, *(view.get("plan.model.embedding_names") or ())}
+    if not plain or len(plain) != len(targets) or "all-linear" in targets or set(plain) & known or view.get("lora_target_linear") is True:
+        return
+    change = (Change("delete", view.path("lora_target_modules")), Change("set", view.path("lora_target_linear"), True))
+    fix = Fix("train every linear module", "unsafe", change)
+    yield Finding("lora_target_modules", {"targets": ", ".join(targets), "modules": ", ".join(modules)}, fixes=(fix,), plan=("model.path",))
+
+
+@check("axolotl-wrap-class")
+def wrap_class(view: View) -> Iterator[Finding]:
+    path = "fsdp_config.transformer_layer_cls_to_wrap"
+    written, layers, classes = view.get(path), view.get("plan.model.layer_classes"), view.get("plan.model.module_classes")
+    if not isinstance(written, str) or not isinstance(layers, list) or not isinstance(classes, list):
+        return
+    wrong = next((name for name in written.split(",") if name not in classes and name not in layers), None)
+    if wrong is not None:
+        fix = Fix(f"write {','.join(layers)}", "unsafe", (Change("set", view.path(path), ",".join(layers)),))
+        yield Finding(path, {"name": wrong, "layers": ", ".join(layers)}, fixes=(fix,), plan=("model.path",))
+
+
+@check("axolotl-optimizer-unknown")
+def optimizer_unknown(view: View) -> Iterator[Finding]:
+    yield from _unknown_choice(view, "optimizer", (*_of_trainer("optim"), *OPTIMIZERS))
+
+
+@check("axolotl-scheduler-unknown")
+def scheduler_unknown(view: View) -> Iterator[Finding]:
+    yield from _unknown_choice(view, "lr_scheduler", (*_of_trainer("lr_scheduler_type"), *SCHEDULES))
+
+
+def _of_trainer(key: str) -> tuple[str, ...]:
+    """Every choice that a release of transformers had, since a plugin of an older one may still bring it."""
+    facts = Schema.load("transformers").blocks["arguments"]["keys"][key]
+    choices = [*(facts.get("enum") or ()), *(choice for change in facts.get("changes", ()) for choice in change.get("enum") or ())]
+    return tuple(dict.fromkeys(choices))
+
+
+def _unknown_choice(view: View, key: str, known: tuple[str, ...]) -> Iterator[Finding]:
+    value = view.get(key)
+    if not isinstance(value, str) or value in known or view.get("plugins") is not MISSING:
+        return
+    near = nearest(value, known)
+    fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path(key), near),)),) if near else ()
+    yield Finding(key, {"hint": did_you_mean(value, known)}, fixes=fixes)
+
+
+@check("axolotl-grpo-groups")
+def grpo_groups(view: View) -> Iterator[Finding]:
+    """A generation batch that its groups do not divide."""
+    group = view.raw("trl.num_generations")
+    if view.get("rl") != "grpo" or not isinstance(group, int) or group < 2:
+        return
+    batch, how = view.raw("trl.generation_batch_size"), "generation_batch_size"
+    if not isinstance(batch, int):
+        micro, steps = view.get("micro_batch_size"), view.get("gradient_accumulation_steps")
+        micro, steps = (value if isinstance(value, int) else 1 for value in (micro, steps))
+        batch, how = micro * steps, f"micro_batch_size {micro} x gradient_accumulation_steps {steps}"
+    if batch % group:
+        yield Finding("trl.num_generations", {"batch": batch, "how": how, "group": group})
+
+
+@check("axolotl-old-attention-switch")
+def old_attention_switch(view: View) -> Iterator[Finding]:
+    """The only switch that is on; several, or one beside attn_implementation, are refused."""
+    flags = [flag for flag in ATTENTION if view.get(flag) is True]
+    if len(flags) == 1 and view.absent("attn_implementation"):
+        changes = (Change("delete", view.path(flags[0])), Change("set", view.path("attn_implementation"), ATTENTION[flags[0]]))
+        fix = Fix("write attn_implementation", "safe", changes)
+        yield Finding(flags[0], {"flag": flags[0], "implementation": ATTENTION[flags[0]]}, fixes=(fix,))
+
+
+@check("axolotl-lora-target-pattern")
+def lora_target_pattern(view: View) -> Iterator[Finding]:
+    targets = view.get("lora_target_modules")
+    for pattern in targets if isinstance(targets, list) else ():
+        try:
+            re.compile(pattern if isinstance(pattern, str) else "")
+        except re.error:
+            yield Finding("lora_target_modules", {"pattern": pattern})
+            return
