@@ -1,13 +1,14 @@
 # make demo   the main job on a broken config: check, fix, and prove it by training before and after
 # make test   every test
-# Both first make the environment .venv (once), from any Python 3.10 or newer.
+# make docs   the documentation as a static site in build/site; a broken link fails
+# All first make the environment .venv (once), from any Python 3.10 or newer.
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 DEMO := build/demo
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test clean
+.PHONY: demo test docs clean
 
 demo: $(READY)
 	@mkdir -p $(DEMO) && cp examples/broken/ds_config.json $(DEMO)/ds_config.json
@@ -19,6 +20,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(VENV)/bin/python -m pytest
+
+docs: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints/ci.txt --group docs
+	$(VENV)/bin/python -m tools.site build/pages
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --quiet --strict
 
 $(READY): pyproject.toml constraints/ci.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dslint needs Python 3.10 or newer: make PYTHON=/path/to/python3 …")'

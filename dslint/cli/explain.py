@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dslint.catalogue import find
+from dslint.catalogue import Generic, find
 from dslint.engine.registry import rule_text
 from dslint.engine.rules import FixTemplate, Rule
 from dslint.engine.versions import Bound
@@ -18,11 +18,12 @@ from dslint.engine.versions import Bound
 @click.argument("code", metavar="CODE|NAME")
 def command(code: str) -> None:
     """Say what a code or a name of a rule means, why it matters and how to mend it."""
-    found = find(code)
-    if isinstance(found, Rule):
-        click.echo(explained(found))
-    else:
-        click.echo(f"{found.code} {found.name}\n\n{found.meaning}")
+    click.echo(explained_any(find(code)))
+
+
+def explained_any(found: Rule | Generic) -> str:
+    """What dslint explain prints, and what the page of the rule holds."""
+    return explained(found) if isinstance(found, Rule) else f"{found.code} {found.name}\n\n{found.meaning}"
 
 
 def explained(rule: Rule) -> str:
@@ -36,14 +37,15 @@ def explained(rule: Rule) -> str:
     if rule.facts:
         lines.append(f"Needs to know: {', '.join(rule.facts)}")
     if rule.fixes:
-        lines += ["", "To mend it:", *(f"  {_fix(fix)}" for fix in rule.fixes)]
+        lines += ["", "To mend it:", *(f"  {fix_text(fix)}" for fix in rule.fixes)]
     for heading, examples in (("Wrong", text.bad), ("Right", text.good)):
         if examples:
-            lines += ["", f"{heading}:", *(f"  {line}" for line in _example(examples[0]).splitlines())]
+            lines += ["", f"{heading}:", *(f"  {line}" for line in example_text(examples[0]).splitlines())]
     return "\n".join(lines)
 
 
-def _fix(fix: FixTemplate) -> str:
+def fix_text(fix: FixTemplate) -> str:
+    """A repair in words, with the flags that make it."""
     flags = "--fix" if fix.safety == "safe" else "--fix --unsafe-fixes"
     return f"{fix.title} ({flags})"
 
@@ -52,7 +54,8 @@ def _range(bounds: tuple[Bound, ...]) -> str:
     return ",".join(f"{sign}{'.'.join(map(str, version))}" for sign, version in bounds)
 
 
-def _example(example: Mapping[str, Any]) -> str:
+def example_text(example: Mapping[str, Any]) -> str:
+    """An example of a rule as it would be written, with what else is known there."""
     text = example["text"].rstrip() if "text" in example else json.dumps(example["config"], indent=2)
     given = [f"{name}: {value}" for name, value in example.get("facts", {}).items()]
     given += [f"{name}=={version}" for name, version in example.get("targets", {}).items()]
