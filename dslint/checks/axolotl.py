@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dslint.checks.registry import check
 from dslint.document import Change
 from dslint.engine.diagnostics import Fix
+from dslint.engine.versions import parse_version
 from dslint.engine.view import Finding, View
 from dslint.formats.axolotl import ATTENTION
 from dslint.nearest import did_you_mean, nearest
@@ -20,6 +21,13 @@ IMPLEMENTATIONS = (
     "xformers", "sage", "fp8",
 )  # fmt: skip
 SHORT = {"flash": "flash_attention_2", "flex": "flex_attention", "sdp": "sdpa"}
+# ChatTemplate of axolotl/utils/schemas/enums.py (0.21.0)
+TEMPLATES = (
+    "alpaca", "chatml", "mistral_v1", "mistral_v2v3", "mistral_v3_tekken", "mistral_v7_tekken", "gemma", "cohere", "llama3", "llama3_2_vision", "llama4",
+    "phi_3", "phi_35", "deepseek_v2", "deepseek_v3", "jamba", "jinja", "qwen_25", "qwen3", "qwen3_5", "falcon_h1", "nemotron_h", "tokenizer_default",
+    "exaone", "exaone4", "metharme", "pixtral", "llava", "qwen2_vl", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "command_a",
+    "command_a_tool_use", "command_a_rag", "aya",
+)  # fmt: skip
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 # CustomSupportedOptimizers and the schedules of Axolotl's own, beside those of the Trainer
 OPTIMIZERS = (
@@ -33,6 +41,7 @@ USUAL_TOKENS = frozenset(
         "</s>", "<s>", "<unk>", "<pad>", "<eos>", "<bos>", "<mask>", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<|endoftext|>", "<|im_end|>",
         "<|im_start|>", "<|eot_id|>", "<|end_of_text|>", "<|begin_of_text|>", "<|end|>", "<|padding|>", "<|pad|>", "<end_of_turn>", "<start_of_turn>",
         "<|finetune_right_pad_id|>", "<|eom_id|>", "[/INST]", "[INST]", "<|assistant|>", "<|user|>", "<|system|>", "<|return|>", "<turn|>",
+        "<|eot|>", "<|startoftext|>",
     ]
 )  # fmt: skip
 EMBEDDINGS = ("embed_tokens", "lm_head")
@@ -178,3 +187,24 @@ def lora_target_pattern(view: View) -> Iterator[Finding]:
         except re.error:
             yield Finding("lora_target_modules", {"pattern": pattern})
             return
+
+
+@check("axolotl-chat-template")
+def chat_template(view: View) -> Iterator[Finding]:
+    value = view.get("chat_template")
+    if isinstance(value, str) and value not in TEMPLATES and not value.startswith("tokenizer_default_fallback_"):
+        near = nearest(value, TEMPLATES)
+        fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path("chat_template"), near),)),) if near else ()
+        yield Finding("chat_template", {"hint": f": did you mean {near}?" if near else ""}, fixes=fixes)
+
+
+# axolotl/utils/schemas/config.py: MIN_TORCH_VERSION by release
+NEEDS_TORCH = {"0.21.0": "2.13.0"}
+
+
+@check("axolotl-torch-too-old")
+def torch_too_old(view: View) -> Iterator[Finding]:
+    target = view.project.targets.get("torch")
+    wanted = NEEDS_TORCH.get(view.resolved.schema.version)
+    if target is not None and wanted is not None and parse_version(target.version) < parse_version(wanted):
+        yield Finding("base_model", {"torch": target.version, "wanted": wanted})

@@ -199,4 +199,6 @@ AXOLOTL = Format(
     links=links,
     states=states,
     ships=SHIPPED,
+    # the older form of the diffusion plugin's settings, where a fraction is mapped to warmup_ratio
+    excuses=lambda resolved, path: path == "warmup_steps" and "diffusion" in resolved.places,
 )
