@@ -28,6 +28,13 @@ TEMPLATES = (
     "exaone", "exaone4", "metharme", "pixtral", "llava", "qwen2_vl", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "command_a",
     "command_a_tool_use", "command_a_rag", "aya",
 )  # fmt: skip
+# INDUCTOR_COMPILE_OPTIONS_ALLOWLIST of axolotl/utils/schemas/enums.py (0.21.0)
+COMPILE_OPTIONS = frozenset(
+    [
+        "coordinate_descent_tuning", "coordinate_descent_check_all_directions", "shape_padding", "epilogue_fusion", "max_autotune_gemm",
+        "fx_graph_cache", "assume_aligned_inputs", "comprehensive_padding", "decompose_mem_bound_mm", "triton.cudagraphs",
+    ]
+)  # fmt: skip
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 # CustomSupportedOptimizers and the schedules of Axolotl's own, beside those of the Trainer
 OPTIMIZERS = (
@@ -208,3 +215,26 @@ def torch_too_old(view: View) -> Iterator[Finding]:
     wanted = NEEDS_TORCH.get(view.resolved.schema.version)
     if target is not None and wanted is not None and parse_version(target.version) < parse_version(wanted):
         yield Finding("base_model", {"torch": target.version, "wanted": wanted})
+
+
+@check("axolotl-compile-options")
+def compile_options(view: View) -> Iterator[Finding]:
+    written = view.keys("torch_compile_options")
+    name = next((name for name in written if name not in COMPILE_OPTIONS), None) if written is not MISSING else None
+    if name is not None:
+        path = f"torch_compile_options.{name}"
+        fix = Fix(f"remove {name}", "unsafe", (Change("delete", view.path(path)),))
+        yield Finding(path if view.written(path) else "torch_compile_options", {"name": name}, fixes=(fix,))
+
+
+@check("axolotl-fsdp-prefix")
+def fsdp_prefix(view: View) -> Iterator[Finding]:
+    """One finding for all keys that carry the prefix, with the repair of each."""
+    written = view.keys("fsdp_config")
+    names = [name for name in written if name.startswith("fsdp_") and name != "fsdp_version"] if written is not MISSING else []
+    free = [name for name in names if name.removeprefix("fsdp_") not in written]
+    if names:
+        block = view.path("fsdp_config")
+        changes = tuple(Change("rename", (*block, name), to=(*block, name.removeprefix("fsdp_"))) for name in free)
+        fixes = (Fix("leave the prefix out", "safe", changes),) if changes else ()
+        yield Finding("fsdp_config", {"name": ", ".join(names)}, fixes=fixes)
