@@ -69,8 +69,12 @@ def compile_value(text: str) -> Compiled:
 def _parse(text: str) -> ast.expr:
     if len(text) > MAXIMUM_LENGTH:
         raise ConditionError(f"a condition has at most {MAXIMUM_LENGTH} characters, this one {len(text)}")
+    import warnings
+
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():  # Python's opinion of odd literals is none of the reader's business
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ConditionError(f"{text!r} is no expression: {error}") from None
 

@@ -47,6 +47,10 @@ class Rule(NamedTuple):
     only_with: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()
 
+    def __hash__(self) -> int:
+        """A repair may write a whole block, which has no hash."""
+        return hash(self.id)
+
 
 class RuleText(NamedTuple):
     """What a rule says beside its message: needed when it fires or is asked for. ``bad`` and ``good`` are its examples, its tests."""

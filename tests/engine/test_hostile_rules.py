@@ -100,6 +100,13 @@ def test_no_condition_eats_memory_or_time(tmp_path: Path, when: str) -> None:
     assert time.process_time() - start < 2
 
 
+def test_a_repair_may_write_a_whole_block(tmp_path: Path) -> None:
+    rules = loaded(tmp_path, fixes=[{"title": "t", "safety": "unsafe", "set": {"zero_optimization": {"stage": 1}}}])
+    report = check(load("ds_config.json", CONFIG), Project({}), extra_rules=rules)
+    assert report is not None
+    assert [len(diagnostic.fixes) for diagnostic in report.diagnostics if diagnostic.code == "MY001"] == [1]
+
+
 def test_a_bomb_of_aliases_is_refused(tmp_path: Path) -> None:
     lines = ["- &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
