@@ -26,3 +26,25 @@ def test_the_broken_example_is_found_and_mended(dslint, folder: Path) -> None:
     assert mended.code == 0
     assert [d for d in mended.json["diagnostics"] if d["severity"] != "info"] == []
     json.loads((folder / "ds_config.json").read_text())
+
+
+def test_each_format_is_known_and_its_mistakes_are_found(dslint, folder: Path) -> None:
+    done = dslint("check", "--format", "json", str(EXAMPLES / "formats"))
+    assert done.code == 1
+    formats = {Path(file["file"]).name: file["format"] for file in done.json["files"]}
+    assert formats == {
+        "accelerate.yaml": "accelerate",
+        "axolotl.yaml": "axolotl",
+        "fsdp_config.json": "fsdp",
+        "llamafactory.yaml": "llamafactory",
+        "train.yaml": "trainer",
+        "ds.json": "deepspeed",
+    }
+    errors = {(Path(d["file"]).name, d["code"]) for d in done.json["diagnostics"] if d["severity"] == "error"}
+    assert {
+        ("axolotl.yaml", "AX032"),
+        ("llamafactory.yaml", "LK002"),
+        ("accelerate.yaml", "FS001"),
+        ("fsdp_config.json", "FS040"),
+    } <= errors
+    assert {("train.yaml", "TR014"), ("ds.json", "TR100")} <= errors

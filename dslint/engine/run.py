@@ -231,7 +231,11 @@ def _related(rule: Rule, finding: Finding, view: View) -> Iterator[Related]:
     for name in (*rule.plan, *finding.plan):
         statement = view.plan.statement(name)
         if statement is not None and statement.document is not None:
-            yield Related(statement.document, statement.document.key_span(statement.path), f"{statement.key} is written here")
+            yield Related(
+                statement.document,
+                statement.document.key_span(statement.path),
+                f"{statement.key} is written here" if statement.key else "the file that says it",
+            )
 
 
 def _filled(message: str, finding: Finding, place: Place | None, view: View) -> str:
