@@ -78,7 +78,7 @@ def _unknown(view: View, issue: Issue) -> Iterator[Diagnostic]:
     if "." in name and (info := view.resolved.schema.key(name)) is not None and not block:
         yield from _dotted(view, issue, info, remove)
         return
-    near = suggest(name, [key for key, info in issue.block.keys.items() if info.deprecated is None])
+    near = view.resolved.schema.near(issue.block, name)
     if near is not None and issue.block.unknown == "scripted" and not plainly_misspelt(name, near):
         near = None
     if near is not None:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dslint.schema.data import data_path
+from dslint.schema.suggest import suggest
 
 
 class ByType(NamedTuple):
@@ -77,6 +78,7 @@ class VersionedSchema:
     autos: bool
     _raw: Mapping[str, Any]
     _blocks: dict[str, Block] = field(default_factory=dict)
+    _near: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     def block(self, name: str) -> Block:
         """Raises KeyError for a name that the schema does not have."""
@@ -92,6 +94,12 @@ class VersionedSchema:
             info = block.keys.get(parent) if block else None
             block = self.block(info.block) if info and info.block else None
         return block.keys.get(name) if block else None
+
+    def near(self, block: Block, name: str) -> str | None:
+        """The key of a block that a name which it does not have plainly stands for."""
+        if (block.name, name) not in self._near:
+            self._near[block.name, name] = suggest(name, [key for key, info in block.keys.items() if info.deprecated is None])
+        return self._near[block.name, name]
 
     def block_names(self) -> tuple[str, ...]:
         return tuple(self._raw)

@@ -101,9 +101,13 @@ def _by_distance(name: str, known: list[str]) -> str | None:
     """Within one edit for every four characters, at most three; never for names of fewer than four."""
     limit = min(3, len(name) // 4)
     best, found, tie, letters = limit + 1, None, False, set(name)
+    if limit < 1:
+        return None
     for candidate in known:
-        lowered = candidate.lower()
-        if limit < 1 or abs(len(lowered) - len(name)) > limit or len(letters - set(lowered)) > limit:
+        if abs(len(candidate) - len(name)) > limit:
+            continue
+        lowered, others = candidate.lower(), _letters(candidate)
+        if len(letters - others) > limit or len(others - letters) > limit:
             continue
         if _other_word(name, lowered):
             continue
@@ -139,6 +143,11 @@ def _by_tokens(name: str, known: list[str]) -> str | None:
         if len(parts := candidate.split("_")) < 2 * len(words)
     )
     return ranked[0][2] if ranked and (len(ranked) == 1 or ranked[0][:2] < ranked[1][:2]) else None
+
+
+@cache
+def _letters(name: str) -> frozenset[str]:
+    return frozenset(name.lower())
 
 
 @cache
