@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dslint.schema.data import data_path
-from dslint.schema.suggest import suggest
+from dslint.schema.suggest import Known
 
 
 class ByType(NamedTuple):
@@ -79,6 +79,7 @@ class VersionedSchema:
     _raw: Mapping[str, Any]
     _blocks: dict[str, Block] = field(default_factory=dict)
     _near: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _known: dict[str, Known] = field(default_factory=dict)
 
     def block(self, name: str) -> Block:
         """Raises KeyError for a name that the schema does not have."""
@@ -98,7 +99,9 @@ class VersionedSchema:
     def near(self, block: Block, name: str) -> str | None:
         """The key of a block that a name which it does not have plainly stands for."""
         if (block.name, name) not in self._near:
-            self._near[block.name, name] = suggest(name, [key for key, info in block.keys.items() if info.deprecated is None])
+            if block.name not in self._known:
+                self._known[block.name] = Known(key for key, info in block.keys.items() if info.deprecated is None)
+            self._near[block.name, name] = self._known[block.name].near(name)
         return self._near[block.name, name]
 
     def block_names(self) -> tuple[str, ...]:

@@ -74,14 +74,28 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def suggest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``name`` plainly stands for; None where none does, or where two are as near."""
-    known = [candidate for candidate in candidates if candidate != name]
-    plain = _plain(name)
-    for candidate in known:
-        if _plain(candidate).replace("_", "") == plain.replace("_", ""):
-            return candidate
-    if (sibling := SIBLINGS.get(plain)) in known:
-        return sibling
-    return _by_tokens(plain, known) or _by_distance(plain, known)
+    return Known(candidates).near(name)
+
+
+class Known:
+    """Names that are asked for more than once: what does not depend on the misspelt one is worked out once."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(names)
+        self.squashed: dict[str, str] = {}
+        for candidate in self.names:
+            self.squashed.setdefault(_squashed(candidate), candidate)
+
+    def near(self, name: str) -> str | None:
+        """The one that ``name`` plainly stands for; None where none does, or where two are as near."""
+        plain = _plain(name)
+        same = self.squashed.get(_squashed(name))
+        if same is not None and same != name:
+            return same
+        if (sibling := SIBLINGS.get(plain)) in self.names and sibling != name:
+            return sibling
+        known = self.names if name not in self.names else [candidate for candidate in self.names if candidate != name]
+        return _by_tokens(plain, known) or _by_distance(plain, known)
 
 
 def plainly_misspelt(name: str, right: str) -> bool:
@@ -90,6 +104,10 @@ def plainly_misspelt(name: str, right: str) -> bool:
         return False
     limit = 2 if len(right) >= MINIMUM_OF_TWO else 1
     return len(right) >= MINIMUM_OF_ONE and edit_distance(name, right, limit) <= limit
+
+
+def _squashed(name: str) -> str:
+    return _plain(name).replace("_", "")
 
 
 @lru_cache(maxsize=4096)
