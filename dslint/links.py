@@ -65,12 +65,12 @@ class Files:
     def _places(self, config: Config, name: str) -> Iterator[str]:
         """Where the file may lie, inside of the project only: the working directory, the config's own, the repository's root."""
         name = os.path.expanduser(name)
-        own = os.path.dirname(os.path.abspath(config.document.file))
-        roots = [root for root in dict.fromkeys([os.getcwd(), own, up_to_repository(own)[-1]]) if root != os.sep]
+        here = os.getcwd()
+        roots = _roots(config)
         for root in roots:
             place = os.path.normpath(os.path.join(root, name))
-            if any(_within(place, allowed) for allowed in roots):
-                yield os.path.relpath(place) if _within(place, os.getcwd()) else place
+            if any(_below(place, allowed) for allowed in roots) and (not os.path.exists(place) or _really_within(place, roots)):
+                yield os.path.relpath(place) if _below(place, here) else place
 
     def _document(self, config: Config, link: Link, place: str) -> Found:
         real = os.path.realpath(place)
@@ -92,8 +92,7 @@ class Files:
         """What is known of a model: from the config.json of its directory, wherever that is, else from its well-known name."""
         from dslint import models
 
-        own = os.path.dirname(os.path.abspath(config.document.file))
-        for root in dict.fromkeys([os.getcwd(), own, up_to_repository(own)[-1]]):
+        for root in _roots(config):
             place = os.path.join(root, os.path.expanduser(name))
             if os.path.isdir(place) and (facts := models.by_directory(place)) is not None:
                 return list(_of_model(facts, f"{name}/config.json"))
@@ -161,5 +160,17 @@ def _say(config: Config, link: Link, code: str, message: str, near: str | None =
     return Diagnostic(config.document, code, name, severity, path, config.document.key_span(path), message, why, "", (), fixes)
 
 
-def _within(place: str, root: str) -> bool:
-    return os.path.commonpath([os.path.realpath(place), os.path.realpath(root)]) == os.path.realpath(root)
+def _roots(config: Config) -> tuple[str, ...]:
+    """Where a path of a config may start: the working directory, the config's own, the repository's root; never the root of all files."""
+    own = os.path.dirname(os.path.abspath(config.document.file))
+    return tuple(root for root in dict.fromkeys([os.getcwd(), own, up_to_repository(own)[-1]]) if root != os.sep)
+
+
+def _below(place: str, root: str) -> bool:
+    return place == root or place.startswith(root + os.sep)
+
+
+def _really_within(place: str, roots: Iterable[str]) -> bool:
+    """Does it lie there once every symbolic link on the way is followed?"""
+    real = os.path.realpath(place)
+    return any(_below(real, os.path.realpath(root)) for root in roots)

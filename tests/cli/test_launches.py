@@ -131,3 +131,13 @@ def test_show_tells_the_origin_of_each_value(dslint, folder: Path) -> None:
     assert run["batch.micro"]["others"] == ["ds.json:2 train_micro_batch_size_per_gpu: 4"]
     assert run["optimizer.weight_decay"]["origin"].startswith("default of transformers")
     assert dslint("show", "nothing.yaml").code == 2
+
+
+def test_a_symbolic_link_out_of_the_project_is_not_followed(dslint, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "elsewhere.json", {**DEEPSPEED, "secret": 1})
+    write(folder / "project" / ".git" / "HEAD", "ref: x")
+    write(folder / "project" / "train.yaml", TRAINER)
+    (folder / "project" / "ds.json").symlink_to(folder / "elsewhere.json")
+    monkeypatch.chdir(folder / "project")
+    done = dslint("check", "--format", "json", "train.yaml")
+    assert "secret" not in done.out
