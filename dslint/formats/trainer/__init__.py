@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from dslint.document import Document, Mapping
+from dslint.document import Document, Mapping, Scalar
 from dslint.formats.base import Context, Format, Link, Stated
+from dslint.schema.coerce import coerce
 from dslint.schema.lookup import Schema
 from dslint.schema.missing import MISSING
 from dslint.schema.resolve import Resolved
@@ -170,6 +171,30 @@ def _of_fsdp(resolved: Resolved) -> Iterator[Stated]:
             yield Stated("engine.offload_optimizer", "cpu", "fsdp")
 
 
+# keys of TRL that many scripts without TRL have too
+NOT_ONLY_TRL = frozenset(["model_name_or_path", "model_revision", "trust_remote_code", "torch_dtype", "dtype", "attn_implementation"])
+
+
+def excuses(resolved: Resolved, path: str) -> bool:
+    """TrlParser makes the file's values defaults of argparse, which converts texts by the argument's type (trl/scripts/utils.py: set_defaults_with_config);
+    HfArgumentParser alone leaves them as they are.
+    """
+    place = resolved.places.get(path)
+    value = place.node.value if place is not None and isinstance(place.node, Scalar) else None
+    info = place.info if place is not None else None
+    if not isinstance(value, str) or info is None or not _of_trl(resolved):
+        return False
+    return coerce(info._replace(coerce="text"), value).ok
+
+
+def _of_trl(resolved: Resolved) -> bool:
+    """Does a key say that TRL's own parser reads the file?"""
+    return any(
+        place.info is not None and place.info.source.startswith("trl/") and path not in NOT_ONLY_TRL
+        for path, place in resolved.places.items()
+    )
+
+
 TRAINER = Format(
     "trainer",
     "transformers",
@@ -178,4 +203,5 @@ TRAINER = Format(
     recognises,
     links=links,
     states=states,
+    excuses=excuses,
 )
