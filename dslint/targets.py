@@ -82,15 +82,16 @@ def pinned(directory: str) -> Mapping[str, Target]:
     return found
 
 
-def up_to_repository(directory: str) -> list[str]:
+@cache
+def up_to_repository(directory: str) -> tuple[str, ...]:
     """The directory and those above it up to one with ``.git``; the directory alone where it is in no repository."""
     folders = [directory]
     while not os.path.exists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])
         if parent == folders[-1]:
-            return [directory]
+            return (directory,)
         folders.append(parent)
-    return folders
+    return tuple(folders)
 
 
 @cache

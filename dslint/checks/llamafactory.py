@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from dslint.checks.registry import check
@@ -288,9 +289,14 @@ def _unknown_template(view: View) -> tuple[str | None, str | None]:
 
 def _same(name: str, value: str) -> bool:
     """The same name in other letters of case and other separators, or a long one with one letter wrong."""
-    one, other = (re.sub(r"[-_.\s]", "", text).lower() for text in (name, value))
-    digits = [re.sub(r"\D", "", text) for text in (one, other)]
-    return one == other or (len(other) > 5 and digits[0] == digits[1] and edit_distance(other, one, 1) <= 1)
+    (one, digits), (other, others) = _letters_and_digits(name), _letters_and_digits(value)
+    return one == other or (len(other) > 5 and digits == others and edit_distance(other, one, 1) <= 1)
+
+
+@lru_cache(maxsize=1024)
+def _letters_and_digits(text: str) -> tuple[str, str]:
+    plain = re.sub(r"[-_.\s]", "", text).lower()
+    return plain, re.sub(r"\D", "", plain)
 
 
 @check("lf-interleave-count")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -10,8 +11,29 @@ from dslint.document.codes import CODES, MAXIMUM_DEPTH
 from dslint.document.tree import Document, Entry, Mapping, Node, Path, Problem, Scalar, Sequence, Span
 
 MAXIMUM_NODES = 100_000
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+FASTEST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MERGE = "tag:yaml.org,2002:merge"
+
+
+RESOLVER: Any = yaml.SafeLoader("")
+
+
+@lru_cache(maxsize=10_000)
+def _scalar_tag(value: str, implicit: tuple[bool, bool]) -> str:
+    return str(RESOLVER.resolve(yaml.ScalarNode, value, implicit))
+
+
+class Loader(FASTEST):  # type: ignore[misc]
+    """Remembers the tags of scalars: the same words come again in every config."""
+
+    def resolve(self, kind: type, value: Any, implicit: Any) -> Any:
+        return _scalar_tag(value, implicit) if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)
+
+    def descend_resolver(self, node: Any, index: Any) -> None:
+        """No tag depends on where a node stands."""
+
+    def ascend_resolver(self) -> None:
+        """No tag depends on where a node stands."""
 
 
 class _Stop(Exception):
@@ -21,11 +43,11 @@ class _Stop(Exception):
 
 def load_yaml(document: Document) -> None:
     """Fill in root, problems and duplicates of a document from its text."""
-    loader = LOADER(document.text)
+    loader = Loader(document.text)
     try:
         composed = loader.get_node() if loader.check_node() else None
         if composed is not None:
-            document.root = _Reader(document, yaml.SafeLoader("")).node(composed, (), shared=False)
+            document.root = _Reader(document).node(composed, (), shared=False)
         if loader.check_node():
             start = loader.get_node().start_mark.index
             message = "the file holds several documents; only the first is read"
@@ -49,9 +71,8 @@ def load_yaml(document: Document) -> None:
 
 
 class _Reader:
-    def __init__(self, document: Document, resolver: Any) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
-        self.resolver = resolver
         self.count = 0
         self.open: set[int] = set()
         self.seen: set[int] = set()
@@ -126,7 +147,7 @@ class _Reader:
         if kind not in ("null", "bool", "int", "float"):
             raise _Stop("PA012", span, f"the tag {tag} builds an object: safe loaders refuse it")
         try:
-            value: int | float | bool | None = self.resolver.yaml_constructors[tag](self.resolver, composed)
+            value: int | float | bool | None = RESOLVER.yaml_constructors[tag](RESOLVER, composed)
         except (ValueError, KeyError, IndexError, OverflowError):
             raise _Stop("PA002", span, f"{str(composed.value)[:40]!r} is no {kind}") from None
         return value

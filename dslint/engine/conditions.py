@@ -42,13 +42,14 @@ class Need(NamedTuple):
 class Compiled(NamedTuple):
     """``code``: Python source of an expression over ``v`` (the view), ``g`` (its get) and ``it``. ``paths``, ``facts``: what it asks for.
 
-    ``needs``: keys without which a condition cannot hold.
+    ``needs``: keys without which a condition cannot hold. ``outside``: it asks for more than values of keys of its own file.
     """
 
     code: str
     paths: tuple[str, ...]
     facts: tuple[str, ...]
     needs: tuple[Need, ...] = ()
+    outside: bool = False
 
 
 def compile_condition(text: str) -> Compiled:
@@ -56,7 +57,8 @@ def compile_condition(text: str) -> Compiled:
     translator = _Translator()
     parsed = _parse(text)
     code = translator.truth(parsed, negated=False)
-    return Compiled(code, tuple(translator.paths), tuple(translator.facts), tuple(sorted(_needs(parsed, negated=False))))
+    needs = tuple(sorted(_needs(parsed, negated=False)))
+    return Compiled(code, tuple(translator.paths), tuple(translator.facts), needs, translator.outside)
 
 
 def compile_value(text: str) -> Compiled:
@@ -118,6 +120,7 @@ class _Translator:
     def __init__(self) -> None:
         self.paths: dict[str, None] = {}
         self.facts: dict[str, None] = {}
+        self.outside = False
 
     def truth(self, node: ast.expr, negated: bool) -> str:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -182,10 +185,12 @@ class _Translator:
         if path == "it":
             return f"v.{name}(it.path)"
         self.paths[path] = None
+        self.outside |= name == "keys" or path.startswith("plan.")
         return f"v.{name}({path!r})"
 
     def _path(self, path: str) -> str:
         root, _, rest = path.partition(".")
+        self.outside |= root in ("facts", "env", "it", "plan")
         if root == "facts" and rest:
             self.facts[rest] = None
             return f"v.fact({rest!r})"

@@ -30,10 +30,16 @@ class Config:
     at: str = ""
     overridden: frozenset[Path] = frozenset()
     children: list[Config] = field(default_factory=list)
-    # what the config itself says of the run
-    statements: tuple[Statement, ...] = ()
     # documents that its links found and that are no configs, by the link's format (model, adapter, data)
     companions: dict[str, Document] = field(default_factory=dict)
+    _statements: tuple[Statement, ...] | None = None
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What the config itself says of the run; worked out when another config, or a person, asks for it."""
+        if self._statements is None:
+            self._statements = tuple(_statement(self, stated) for stated in self.form.states(self.resolved))
+        return self._statements
 
     @property
     def version(self) -> Version:
@@ -67,7 +73,6 @@ def read_config(
     resolved.values.update(form.derives(resolved))
     context: Context | None = "hf" if parent is not None else project.context or form.context(resolved)
     config = Config(document, form, resolved, project, target, context, parent, at, overridden)
-    config.statements = tuple(_statement(config, stated) for stated in form.states(resolved))
     if parent is not None:
         parent.children.append(config)
     return config

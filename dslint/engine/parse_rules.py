@@ -138,6 +138,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
     facts: tuple[str, ...] = ()
     needs: tuple[tuple[str, bool], ...] = ()
     plan: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     fields = [
         f"{ident!r}",
         f"{raw['name']!r}",
@@ -151,6 +152,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
             functions += _function(f"when_{ident}", compiled)
             facts, needs = compiled.facts, tuple((need.path, need.written) for need in compiled.needs)
             plan = tuple(path.removeprefix("plan.") for path in compiled.paths if path.startswith("plan."))
+            paths = () if compiled.outside else compiled.paths
             fields.append(f"when=when_{ident}")
         fixes, fix_functions = _fixes(ident, _listed(raw.get("fixes")), where)
         versions = tuple((name, parse_range(str(text))) for name, text in (raw.get("versions") or {}).items())
@@ -164,6 +166,7 @@ def _rule_source(raw: Mapping[str, Any], where: str) -> str:
         f"each={each!r}",
         f"facts={facts!r}",
         f"needs={needs!r}",
+        f"paths={paths!r}",
         f"plan={plan!r}",
         f"only_with={tuple(_listed(raw.get('only_with')))!r}",
         f"fixes=({fixes})",

@@ -27,7 +27,8 @@ class FixTemplate(NamedTuple):
 class Rule(NamedTuple):
     """One rule. ``at``: the places it points to, the first that is written wins. ``facts``: those its condition asks for.
 
-    ``only_with``: keys of which one must be written for its check to find anything. ``needs``: keys without which it cannot fire, each with whether its default does not count. ``plan``: names of the Plan that it asks for.
+    ``only_with``: keys of which one must be written for its check to find anything. ``needs``: keys without which it cannot fire, each with whether its default does not count.
+    ``paths``: the keys that its condition asks for, where it asks for nothing else. ``plan``: names of the Plan that it asks for.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Rule(NamedTuple):
     each: tuple[tuple[str, str], ...] = ()
     facts: tuple[str, ...] = ()
     needs: tuple[tuple[str, bool], ...] = ()
+    paths: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     only_with: tuple[str, ...] = ()
     fixes: tuple[FixTemplate, ...] = ()

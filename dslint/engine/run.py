@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from dslint.document import Change, Document, Path, Scalar, to_python
+from dslint.document import Change, Document, Path, Scalar, Span, to_python
 from dslint.document import Mapping as MappingNode
 from dslint.document.overlay import Override, overlaid
 from dslint.engine.config import Config, known_keys, read_config
@@ -20,10 +20,11 @@ from dslint.engine.rules import FixTemplate, Rule
 from dslint.engine.versions import Version, parse_version, within
 from dslint.engine.view import Finding, Place, View
 from dslint.formats import FORMATS, detect
-from dslint.formats.base import Context
+from dslint.formats.base import Context, Format
 from dslint.plan import Plan
 from dslint.schema.lookup import KeyInfo, Schema, VersionedSchema
 from dslint.schema.missing import MISSING
+from dslint.schema.resolve import resolve
 
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 ONLY_IN: dict[Context, str] = {
@@ -144,24 +145,35 @@ def _applicable(
     """The rules of this format, context and these versions, by a key or block that must be there for them to fire ("" is the root)."""
     known = dict(versions)
     schema = Schema.load(FORMATS[form].framework)
-    at = schema.at(".".join(map(str, known[schema.framework])))
+    empty = _empty(FORMATS[form], schema.at(".".join(map(str, known[schema.framework]))), root)
     found: dict[str, list[Rule]] = {}
     for rule in (*all_rules(), *extra):
         if form not in rule.formats or (rule.context and context and rule.context != context):
             continue
         if all(name not in known or within(known[name], bounds) for name, bounds in rule.versions):
-            for key in _triggers(rule, at, root):
+            for key in _triggers(rule, empty):
                 found.setdefault(key, []).append(rule)
     return found
 
 
-def _triggers(rule: Rule, schema: VersionedSchema, root: str) -> Iterable[str]:
+def _empty(form: Format, schema: VersionedSchema, root: str) -> View:
+    """A config of the format in which nothing is written."""
+    resolved = resolve(MappingNode(Span(0, 0), []), (), schema, root)
+    resolved.values.update(form.derives(resolved))
+    document = Document("", b"", "", "yaml", resolved.root)
+    return View(Config(document, form, resolved, Project(), Target(schema.version, ""), None), NO_PLAN)
+
+
+def _triggers(rule: Rule, empty: View) -> Iterable[str]:
     """Keys of which one must be there for a rule to fire."""
     if rule.only_with:
         return rule.only_with
     if rule.each and not any(pattern or "[*]" in start for start, pattern in rule.each):
         return [start for start, _ in rule.each]
+    schema, root = empty.resolved.schema, empty.resolved.blocks[""].name
     needed = [path for path, written in rule.needs if path == "plan" or written or _has_no_default(schema.key(path, root))]
+    if not needed and rule.paths and rule.when is not None and not rule.when(empty, empty.get, None):
+        return rule.paths
     return [max(needed, key=len, default="")]
 
 

@@ -59,13 +59,14 @@ NAMES = frozenset(KeyInfo._fields)
 
 
 class Block(NamedTuple):
-    """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions."""
+    """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions. ``required``: names."""
 
     name: str
     unknown: str
     keys: Mapping[str, KeyInfo]
     aliases: Mapping[str, str]
     gone: Mapping[str, KeyInfo]
+    required: tuple[str, ...]
 
 
 @dataclass
@@ -120,7 +121,7 @@ class VersionedSchema:
         unknown = raw["unknown"]
         for change in raw.get("unknown_changes", ()):
             unknown = change["unknown"] if _numbers(change["since"]) <= version else unknown
-        return Block(name, unknown, keys, aliases, gone)
+        return Block(name, unknown, keys, aliases, gone, tuple(key for key, info in keys.items() if info.required))
 
 
 @dataclass(frozen=True)

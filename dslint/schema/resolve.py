@@ -102,9 +102,9 @@ def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Bl
         if info.deprecated is not None:
             _note(resolved, "deprecated", canonical, here, block, info, entry.value)
         _value(resolved, entry.value, here, canonical, block, info)
-    for name, info in block.keys.items():
-        if info.required and (canonical := f"{prefix}.{name}" if prefix else name) not in resolved.places:
-            _note(resolved, "required", canonical, (*path, name), block, info, None)
+    for name in block.required:
+        if (canonical := joined(prefix, name)) not in resolved.places:
+            _note(resolved, "required", canonical, (*path, name), block, block.keys[name], None)
 
 
 def _value(resolved: Resolved, node: Node, path: Path, canonical: str, block: Block, info: KeyInfo) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import chain
 
 # what people write at the top level of a DeepSpeed config, from sibling frameworks, older releases and habit
 SIBLINGS: dict[str, str] = {
@@ -83,8 +84,10 @@ class Known:
     def __init__(self, names: Iterable[str]) -> None:
         self.names = list(names)
         self.squashed: dict[str, str] = {}
+        self.by_length: dict[int, list[str]] = {}
         for candidate in self.names:
             self.squashed.setdefault(_squashed(candidate), candidate)
+            self.by_length.setdefault(len(candidate), []).append(candidate)
 
     def near(self, name: str) -> str | None:
         """The one that ``name`` plainly stands for; None where none does, or where two are as near."""
@@ -95,7 +98,28 @@ class Known:
         if (sibling := SIBLINGS.get(plain)) in self.names and sibling != name:
             return sibling
         known = self.names if name not in self.names else [candidate for candidate in self.names if candidate != name]
-        return _by_tokens(plain, known) or _by_distance(plain, known)
+        return _by_tokens(plain, known) or self._by_distance(plain, besides=name)
+
+    def _by_distance(self, name: str, besides: str) -> str | None:
+        """Within one edit for every four characters, at most three; never for names of fewer than four."""
+        limit = min(3, len(name) // 4)
+        best, found, tie, letters = limit + 1, None, False, frozenset(name)
+        if limit < 1:
+            return None
+        near = (self.by_length.get(length, ()) for length in range(len(name) - limit, len(name) + limit + 1))
+        for candidate in chain.from_iterable(near):
+            others = _letters(candidate)
+            if len(letters - others) > limit or len(others - letters) > limit or candidate == besides:
+                continue
+            lowered = candidate.lower()
+            if _other_word(name, lowered):
+                continue
+            distance = edit_distance(name, lowered, min(limit, best))
+            if distance < best:
+                best, found, tie = distance, candidate, False
+            elif distance == best:
+                tie = True
+        return None if tie else found
 
 
 def plainly_misspelt(name: str, right: str) -> bool:
@@ -113,28 +137,6 @@ def _squashed(name: str) -> str:
 @lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
     return SEPARATORS.sub("_", CAMEL.sub("_", name.strip())).lower()
-
-
-def _by_distance(name: str, known: list[str]) -> str | None:
-    """Within one edit for every four characters, at most three; never for names of fewer than four."""
-    limit = min(3, len(name) // 4)
-    best, found, tie, letters = limit + 1, None, False, set(name)
-    if limit < 1:
-        return None
-    for candidate in known:
-        if abs(len(candidate) - len(name)) > limit:
-            continue
-        lowered, others = candidate.lower(), _letters(candidate)
-        if len(letters - others) > limit or len(others - letters) > limit:
-            continue
-        if _other_word(name, lowered):
-            continue
-        distance = edit_distance(name, lowered, min(limit, best))
-        if distance < best:
-            best, found, tie = distance, candidate, False
-        elif distance == best:
-            tie = True
-    return None if tie else found
 
 
 def _other_word(name: str, candidate: str) -> bool:
@@ -176,17 +178,23 @@ def _words(name: str) -> frozenset[str]:
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two texts; ``limit + 1`` where there are more."""
-    before: list[int] = []
-    previous = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        current = [row]
-        for column, target in enumerate(other, 1):
-            cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (letter != target))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == target:
-                cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
-        if min(current) > limit:
-            return limit + 1
-        before, previous = previous, current
-    return min(previous[-1], limit + 1)
+    """Insertions, deletions, substitutions and swaps of neighbours between two texts; ``limit + 1`` where there are more.
+
+    The columns of the table are bit vectors (Hyyrö, A bit-vector algorithm for computing Levenshtein and Damerau edit distances, 2003).
+    """
+    if not one:
+        return min(len(other), limit + 1)
+    every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    places: dict[str, int] = {}
+    for row, letter in enumerate(one):
+        places[letter] = places.get(letter, 0) | 1 << row
+    distance, up, down, diagonal, before = len(one), every, 0, 0, 0
+    for letter in other:
+        same = places.get(letter, 0)
+        swapped = (~diagonal & same) << 1 & before
+        diagonal = ((same & up) + up ^ up | same | down | swapped) & every
+        right, left = down | ~(diagonal | up) & every, diagonal & up
+        distance += (right & last > 0) - (left & last > 0)
+        right, left = right << 1 | 1, left << 1
+        up, down, before = (left | ~(diagonal | right)) & every, right & diagonal, same
+    return min(distance, limit + 1)
