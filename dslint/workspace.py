@@ -22,10 +22,16 @@ from dslint.links import Files
 from dslint.nearest import did_you_mean
 from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
-from dslint.targets import installed, pinned
+from dslint.targets import installed, pinned, up_to_repository
 
 if TYPE_CHECKING:
     from dslint.baseline import Baseline
+
+
+def forget_files() -> None:
+    """Settings and lock files are read again: for whoever lives longer than one command."""
+    for remembered in (settings_for, pinned, up_to_repository):
+        remembered.cache_clear()
 
 
 class Setup(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dslint.catalogue import find, known_codes
-from dslint.cli.explain import explained_any
+from dslint.explanation import explained_any
 from dslint.settings import NAMES, parse_settings
 from tools import site
 

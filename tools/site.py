@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from dslint.catalogue import Generic, generic_codes
-from dslint.cli.explain import example_text, explained_any, fix_text
 from dslint.engine.registry import all_rules, rule_text
 from dslint.engine.rules import Rule
+from dslint.explanation import example_text, explained_any, fix_text
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ("index", "start", "settings", "ci", "custom-rules", "verify")
+GUIDES = ("index", "start", "settings", "ci", "editors", "custom-rules", "verify")
 
 MARKUP = str.maketrans({**{mark: f"\\{mark}" for mark in "\\`*_[]#"}, **{mark: f"&#{ord(mark)};" for mark in "<>|{}"}})
 

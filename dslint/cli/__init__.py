@@ -23,6 +23,7 @@ COMMANDS = {
     "config": "Show the settings that hold for a file, and from where.",
     "schema": "Print the JSON Schema of a framework's config, for editors.",
     "verify": "Train a few real steps with a config.",
+    "lsp": "Serve an editor: diagnostics while typing, hover, completion, quick fixes.",
 }
 ERRORS_FOUND, WRONG_USE, NOTHING_TO_READ, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 

@@ -60,7 +60,7 @@ def splice(document: Document, changes: Many[Change]) -> str | None:
 def edits_for(document: Document, changes: Many[Change]) -> list[Edit] | None:
     """The changes as edits of the original text, in its order; None as for ``splice``."""
     text = splice(document, changes)
-    return None if text is None else _difference(document.text, text)
+    return None if text is None else difference(document.text, text)
 
 
 def encode(document: Document, text: str) -> bytes:
@@ -403,7 +403,7 @@ def _rendered(document: Document, value: Any, indent: str) -> str:
     return text
 
 
-def _difference(before: str, after: str) -> list[Edit]:
+def difference(before: str, after: str) -> list[Edit]:
     """The edits that turn one text into the other, each as small as its lines allow."""
     from difflib import SequenceMatcher
 

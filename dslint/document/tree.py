@@ -103,6 +103,10 @@ class Document:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def line_start(self, line: int) -> int:
+        """The code point offset of the first character of a line (from 1, at most the last)."""
+        return self._line_starts[line - 1]
+
     def line_text(self, line: int) -> str:
         """The text of a line (from 1) without its line break; empty past the end."""
         starts = self._line_starts
