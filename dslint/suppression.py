@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dslint.document import Document, Mapping, Node, Scalar, Span
+from dslint.document.edits import whole
 from dslint.engine.diagnostics import Diagnostic
 from dslint.engine.rules import Rule
 from dslint.engine.run import Report
@@ -98,7 +99,8 @@ def _read(document: Document, rules: tuple[Rule, ...]) -> Iterator[Suppression |
     comments = list(COMMENT.finditer(document.text))
     if not comments:
         return
-    written = sorted(_written(document.root)) if document.root is not None else []
+    root = whole(document).root
+    written = sorted(_written(root)) if root is not None else []
     for comment in comments:
         if any(start <= comment.start() < end for start, end in written):
             continue

@@ -69,16 +69,30 @@ def checked_version(text: str, where: str) -> str:
 def pinned(directory: str) -> Mapping[str, Target]:
     """What lock and requirements files pin: those of the directory, then of those above it up to the root of its repository."""
     found: dict[str, Target] = {}
-    for folder in up_to_repository(directory):
-        for name, pattern in LOCK_FILES.items():
-            file = os.path.join(folder, name)
-            try:
-                with open(file, encoding="utf-8", errors="replace") as stream:
-                    text = stream.read()
-            except OSError:  # most folders have none of them
-                continue
-            for match in re.finditer(pattern, text):
-                found.setdefault(framework_named(match.group(1), file), Target(match.group(2), os.path.relpath(file)))
+    for folder in reversed(up_to_repository(directory)):
+        found |= pinned_in(folder)
+    return found
+
+
+@cache
+def pinned_in(folder: str) -> Mapping[str, Target]:
+    """What the lock and requirements files of one folder pin; of two that pin the same the first in ``LOCK_FILES`` counts."""
+    found: dict[str, Target] = {}
+    try:
+        there = set(os.listdir(folder))
+    except OSError:  # a file of a folder that may be entered but not listed
+        there = set(LOCK_FILES)
+    for name, pattern in LOCK_FILES.items():
+        if name not in there:
+            continue
+        file = os.path.join(folder, name)
+        try:
+            with open(file, encoding="utf-8", errors="replace") as stream:
+                text = stream.read()
+        except OSError:  # it is not there, or not to be read: it pins nothing
+            continue
+        for match in re.finditer(pattern, text):
+            found.setdefault(framework_named(match.group(1), file), Target(match.group(2), os.path.relpath(file)))
     return found
 
 

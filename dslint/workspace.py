@@ -22,7 +22,7 @@ from dslint.links import Files
 from dslint.nearest import did_you_mean
 from dslint.selection import Ignore, wanted
 from dslint.settings import Settings, settings_for
-from dslint.targets import installed, pinned, up_to_repository
+from dslint.targets import installed, pinned, pinned_in, up_to_repository
 
 if TYPE_CHECKING:
     from dslint.baseline import Baseline
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def forget_files() -> None:
     """Settings and lock files are read again: for whoever lives longer than one command."""
-    for remembered in (settings_for, pinned, up_to_repository):
+    for remembered in (settings_for, pinned, pinned_in, up_to_repository):
         remembered.cache_clear()
 
 
@@ -88,29 +88,30 @@ class Workspace:
         facts: Facts = with_known_gpu(settings.facts.merged(by_path)).merged(self.env.facts).merged(self.flags.facts)
         return Setup(Project(targets, facts, self.flags.context or self.env.context), settings)
 
-    def launches(self, documents: Sequence[Document], *, together: bool = False) -> list[Launch]:
+    def launches(self, documents: Sequence[Document], *, together: bool = False, alone: bool = True) -> list[Launch]:
         """The documents of a known format by the launch that they belong to: what links bring in is seen through the file that links it.
 
-        ``together``: all of them are one launch.
+        ``together``: all of them are one launch. ``alone``: there are no others, so that one launch among them is the only one.
         """
         read = [self._entry(document) for document in self._with_env_file(documents)]
         configs = [entry for entry in read if isinstance(entry, Config)]
         self._refuse_unclaimed(configs)
-        companions = configs if together else _beside(configs)
+        groups = {id(config): group for group in ([configs] if together else _beside(configs)) for config in group}
         files = Files(documents, self.max_bytes)
         launches: list[Launch] = []
         for entry in read:
             if isinstance(entry, Unread):
                 launches.append(entry)
-            elif entry is not None and (entry not in companions or entry is companions[0]):
-                launches.append(assemble(companions if entry in companions else [entry], files))
+            elif entry is not None and entry is (group := groups.get(id(entry), [entry]))[0]:
+                launches.append(assemble(group, files))
         linked = {file for launch in launches if isinstance(launch, Family) for file in launch.linked}
         kept = [
             launch
             for launch in launches
             if isinstance(launch, Unread) or len(launch.roots) > 1 or launch.roots[0].document.file not in linked
         ]
-        _tell_surroundings([launch for launch in kept if isinstance(launch, Family)])
+        if alone:
+            _tell_surroundings([launch for launch in kept if isinstance(launch, Family)])
         return kept
 
     def _with_env_file(self, documents: Sequence[Document]) -> list[Document]:
@@ -141,15 +142,18 @@ class Workspace:
 
     def check(self, launches: Iterable[Launch]) -> list[Report]:
         """What is found in the files of the launches, as far as it is wanted; a file of several launches has one report."""
+        return self.wanted(report for launch in launches for report in self.reports(launch))
+
+    def wanted(self, found: Iterable[Report]) -> list[Report]:
+        """One report of each config, with what is wanted of it: not what comments silence, settings turn off, or a baseline accepts."""
         reports: dict[tuple[str, Path], Report] = {}
-        for launch in launches:
-            for report in self._reports(launch):
-                key = (report.document.file, report.mount)
-                reports[key] = _joined(reports[key], report) if key in reports else report
+        for report in found:
+            key = (os.path.abspath(report.document.file), report.mount)
+            reports[key] = _joined(reports[key], report) if key in reports else report
         return self._accepted([self._wanted(report) for report in self._spoken(list(reports.values()))])
 
-    def _reports(self, launch: Launch) -> list[Report]:
-        """Raises CheckCrashed, with the first file of the launch, on a defect of a check."""
+    def reports(self, launch: Launch) -> list[Report]:
+        """All that is found in the files of a launch. Raises CheckCrashed, with the first of them, on a defect of a check."""
         try:
             return [launch.report] if isinstance(launch, Unread) else list(check_family(launch, self._extra_rules(launch)))
         except Exception as error:
@@ -197,14 +201,14 @@ def _tell_surroundings(families: Sequence[Family]) -> None:
 LAUNCHERS, TRAINERS = ("accelerate",), ("trainer", "axolotl", "llamafactory")
 
 
-def _beside(configs: Sequence[Config]) -> list[Config]:
-    """The only launcher's file and the only trainer's file, where they lie in one directory: they are one launch."""
-    launchers = [config for config in configs if config.form.name in LAUNCHERS]
-    trainers = [config for config in configs if config.form.name in TRAINERS]
-    if len(launchers) != 1 or len(trainers) != 1:
-        return []
-    folders = {os.path.dirname(os.path.abspath(config.document.file)) for config in (*launchers, *trainers)}
-    return [*trainers, *launchers] if len(folders) == 1 else []
+def _beside(configs: Sequence[Config]) -> list[list[Config]]:
+    """Of each directory the only launcher's file and the only trainer's file, where it holds one of each: they are one launch."""
+    folders: dict[str, list[Config]] = {}
+    for config in configs:
+        if config.form.name in (*LAUNCHERS, *TRAINERS):
+            folders.setdefault(os.path.dirname(os.path.abspath(config.document.file)), []).append(config)
+    groups = [sorted(group, key=lambda config: config.form.name in LAUNCHERS) for group in folders.values() if len(group) == 2]
+    return [group for group in groups if group[0].form.name in TRAINERS and group[1].form.name in LAUNCHERS]
 
 
 def _joined(one: Report, other: Report) -> Report:

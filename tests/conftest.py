@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from dslint import settings, targets
 from dslint.cli import run
+from dslint.workspace import forget_files
 
 GOOD = {"train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2}}
 TYPO = {**GOOD, "gradient_cliping": 1.0}
@@ -38,8 +38,7 @@ class Done:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    settings.settings_for.cache_clear()
-    targets.pinned.cache_clear()
+    forget_files()
     return tmp_path
 
 
@@ -48,8 +47,7 @@ def dslint(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.
     def call(*arguments: str, stdin: bytes | None = None) -> Done:
         if stdin is not None:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        settings.settings_for.cache_clear()
-        targets.pinned.cache_clear()
+        forget_files()
         capfd.readouterr()
         code = run(arguments)
         sys.stdout.flush()

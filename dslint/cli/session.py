@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dslint.cli.proofs import Proof
     from dslint.engine.fixes import Applied
 
+# from so many files on they are checked in parts, by several processes
+MANY = 400
 PRECEDENCE = (0, NOTHING_TO_READ, ERRORS_FOUND, WRONG_USE)
 
 
@@ -77,10 +79,17 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     for trouble in inputs.unreadable:
         note(trouble)
         outcome.at_least(WRONG_USE)
-    read = [(source, document) for source in inputs.sources if (document := _document(source, options, outcome)) is not None]
-    launches = workspace.launches([document for _, document in read], together=options.launch)
-    outcome.reports = workspace.check(launches)
-    read = _known(read, inputs, options, outcome)
+    read: list[Read] = []
+    launches: list[Launch] = []
+    if len(inputs.sources) >= MANY and _only_looks(inputs, workspace, options):
+        files = _check_many(inputs, workspace, options, outcome)
+    else:
+        read = [(source, document) for source in inputs.sources if (document := _document(source, options, outcome)) is not None]
+        launches = workspace.launches([document for _, document in read], together=options.launch)
+        outcome.reports = workspace.check(launches)
+        files = [(source, document.file) for source, document in read]
+    known = _known(files, inputs, options, outcome)
+    read = [(source, document) for source, document in read if document.file in known]
     if options.write_baseline:
         from dslint.baseline import write
 
@@ -129,25 +138,47 @@ def _document(source: Source, options: Options, outcome: Outcome) -> Document | 
     return load(options.stdin_name if source.is_stdin else source.name, data, max_bytes=options.max_bytes)
 
 
-def _known(read: list[Read], inputs: Inputs, options: Options, outcome: Outcome) -> list[Read]:
-    """The documents of a known format; the reports of others go, with a note where their own name was given."""
+def _only_looks(inputs: Inputs, workspace: Workspace, options: Options) -> bool:
+    """Is nothing asked for that needs all files at once?"""
+    changes = options.fix or options.diff or options.verify
+    together = options.launch or workspace.overrides or workspace.env.document is not None
+    return not changes and not together and not any(source.is_stdin for source in inputs.sources)
+
+
+def _check_many(inputs: Inputs, workspace: Workspace, options: Options, outcome: Outcome) -> list[tuple[Source, str]]:
+    """Check the files in parts, and return those that could be read."""
+    from dslint.cli.progress import Progress
+    from dslint.many import check_many
+
+    with Progress("files") as progress:
+        found = check_many(workspace, [source.name for source in inputs.sources], options.max_bytes, progress)
+    for name, error in found.unreadable:
+        note(f"{name}: {describe(error)}")
+        outcome.at_least(WRONG_USE)
+    outcome.reports = found.reports
+    unread = {name for name, _ in found.unreadable}
+    return [(source, source.name) for source in inputs.sources if source.name not in unread]
+
+
+def _known(files: Sequence[tuple[Source, str]], inputs: Inputs, options: Options, outcome: Outcome) -> set[str]:
+    """The files of a known format; the reports of others go, with a note where their own name was given."""
     formats = {report.document.file: report.format for report in outcome.reports if not report.mount}
-    known: list[Read] = []
-    for source, document in read:
-        form = formats.get(document.file)
-        if form is not None or (document.file in formats and source.named and not options.skip_unknown):
-            known.append((source, document))
+    known: list[tuple[Source, str]] = []
+    for source, file in files:
+        form = formats.get(file)
+        if form is not None or (file in formats and source.named and not options.skip_unknown):
+            known.append((source, file))
         elif source.named and not options.skip_unknown:
-            note(f"{document.file}: not a known config ({', '.join(FORMATS)}); --input-format says what it is")
+            note(f"{file}: not a known config ({', '.join(FORMATS)}); --input-format says what it is")
             outcome.at_least(NOTHING_TO_READ)
-    dropped = {document.file for _, document in read} - {document.file for _, document in known}
+    dropped = {file for _, file in files} - {file for _, file in known}
     outcome.reports = [report for report in outcome.reports if report.document.file not in dropped]
     holding = {source.directory for source, _ in known}
     for directory in inputs.directories:
         if directory not in holding:
             note(f"{directory}: holds no known config ({', '.join(FORMATS)})")
             outcome.at_least(NOTHING_TO_READ)
-    return known
+    return {file for _, file in known}
 
 
 def _repair(read: Sequence[Read], launches: Sequence[Launch], workspace: Workspace, options: Options, outcome: Outcome) -> None:

@@ -59,8 +59,18 @@ def splice(document: Document, changes: Many[Change]) -> str | None:
 
 def edits_for(document: Document, changes: Many[Change]) -> list[Edit] | None:
     """The changes as edits of the original text, in its order; None as for ``splice``."""
-    text = splice(document, changes)
+    text = splice(whole(document), changes)
     return None if text is None else difference(document.text, text)
+
+
+def whole(document: Document) -> Document:
+    """The document with its tree, parsed again where that was let go."""
+    if document.kept:
+        return document
+    again = load(document.file, encode(document, document.text), document.syntax)
+    if document.dialect == "omegaconf":
+        reread(again)
+    return again
 
 
 def encode(document: Document, text: str) -> bytes:

@@ -82,6 +82,7 @@ class Document:
     ``root`` is None when nothing could be read of it; then ``problems`` says why. ``lenient`` holds the places that Hjson
     takes and strict JSON does not (comments, trailing commas, quoteless strings), ``duplicates`` the keys written twice;
     the rules decide, by context, what either means. ``dialect``: whose reading of plain YAML scalars the values are.
+    ``kept``: is the tree still there (see ``let_go``)?
     """
 
     file: str
@@ -93,6 +94,15 @@ class Document:
     lenient: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
     dialect: Literal["pyyaml", "omegaconf"] = "pyyaml"
+    kept: bool = True
+
+    def let_go(self) -> None:
+        """Keep the text alone: for whoever has very many documents. ``whole`` brings the rest back."""
+        self.data = self.data[:3]  # the byte order mark, where there is one
+        self.root = None
+        self.problems, self.lenient, self.duplicates = [], [], []
+        self.__dict__.pop("_line_starts", None)
+        self.kept = False
 
     @cached_property
     def _line_starts(self) -> list[int]:
