@@ -117,6 +117,24 @@ def _of_type(model_type: str, facts: Mapping[str, Any]) -> ModelFacts:
 
 def by_name(name: str) -> ModelFacts | None:
     """A well-known model by its name on the Hub, in any case; a mirror of it without what a mirror may have changed."""
+    known, mirrored, quantization = _known(name)
+    if not known:
+        return None
+    row = dict(zip(_table()["columns"], _table()["models"][known], strict=True))
+    if mirrored:
+        row |= {"vocabulary": None, "max_positions": None, "dtype": None}
+    if quantization:
+        row["quantization"] = quantization
+    return _of_type(row["type"], _table()["types"].get(row["type"], {}))._replace(**row)
+
+
+def known_name(name: str) -> str | None:
+    """The name that the table has for a well-known model, a mirror's or a quantised copy's too."""
+    return _known(name)[0] or None
+
+
+def _known(name: str) -> tuple[str | None, bool, str | None]:
+    """The name in the table, whether a mirror was named, and how its weights are quantised."""
     lowered = name.strip().strip("/").lower()
     quantization = None
     for end, method in QUANTIZED.items():
@@ -129,14 +147,7 @@ def by_name(name: str) -> ModelFacts | None:
     mirrored = known is None and owner in {mirror.lower() for mirror in _table()["mirrors"]}
     if mirrored and not (owner == REWRITTEN[0] and base.startswith(REWRITTEN[1])):
         known = short.get(base)
-    if not known:
-        return None
-    row = dict(zip(_table()["columns"], _table()["models"][known], strict=True))
-    if mirrored:
-        row |= {"vocabulary": None, "max_positions": None, "dtype": None}
-    if quantization:
-        row["quantization"] = quantization
-    return _of_type(row["type"], _table()["types"].get(row["type"], {}))._replace(**row)
+    return known, mirrored, quantization
 
 
 @cache
