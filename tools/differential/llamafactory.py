@@ -9,25 +9,17 @@ should say something; of the rest the two should agree.
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import json
-import os
 import random
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.differential.judges import Config, Verdict, default_cache
+from tools.differential.judges import Config
+from tools.differential.parsers import Framework, Mutant, main
 
-WORKER = Path(__file__).with_name("llamafactory_worker.py")
 TARGETS = {"llamafactory": "0.9.5", "transformers": "5.6.0", "deepspeed": "0.19.8"}
 WORLD_SIZE = 8
-WANTED = (0.97, 0.97, 0.90)
 T, F = True, False
 
 #: key -> values that LLaMA-Factory works with; read by hand from its arguments and examples, independent of dslint's schema
@@ -153,42 +145,6 @@ LATER = frozenset(
 NEGATIVE = ("max_grad_norm", "max_steps", "save_total_limit", "freeze_trainable_layers", "warmup_steps")
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """``odd``: a value that the parser may keep without looking at it."""
-
-    base: int
-    kind: str
-    key: str
-    what: str
-    config: Config
-    odd: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    mutant: Mutant
-    verdict: Verdict
-    said: tuple[tuple[str, str, str, str], ...]
-
-    @property
-    def errors(self) -> list[tuple[str, str, str, str]]:
-        return [said for said in self.said if said[0] == "error"]
-
-    @property
-    def alarms(self) -> list[tuple[str, str, str, str]]:
-        """Errors on what the parser accepts, save those that it leaves to others."""
-        return [said for said in self.errors if said[1] not in LATER] if self.verdict.accept else []
-
-    @property
-    def swallowed(self) -> bool:
-        return self.verdict.accept and self.mutant.odd
-
-    @property
-    def told(self) -> bool:
-        return any(severity != "info" and path.split(".")[0] == self.mutant.key for severity, _, path, _ in self.said)
-
-
 def base(number: int) -> Config:
     rng = random.Random(f"llamafactory {number}")
     stage = rng.choice(["sft", "sft", "sft", *STAGES])
@@ -277,125 +233,21 @@ def text_of(config: Config) -> str:
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())
 
 
-def judged(python: str, made: list[Mutant], folder: Path, cache: Path) -> Iterator[Verdict]:
-    """The parser's verdicts, in their order; the linked files lie in the folder. What was asked before is in the cache."""
-    file = cache / f"llamafactory-{TARGETS['llamafactory']}-{hashlib.sha256(WORKER.read_bytes()).hexdigest()[:8]}.jsonl"
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
-    known = {row.pop("id"): Verdict(**row) for row in rows}
-    worker = subprocess.Popen([python, "-P", str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    cache.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as answers:
-        for mutant in made:
-            text = text_of(mutant.config)
-            key = hashlib.sha256(text.encode()).hexdigest()
-            if key not in known:
-                worker.stdin.write(json.dumps({"id": key, "text": text}) + "\n")
-                worker.stdin.flush()
-                row = json.loads(worker.stdout.readline())
-                answers.write(json.dumps(row) + "\n")
-                answers.flush()
-                del row["id"]
-                known[key] = Verdict(**row)
-            yield known[key]
-    worker.communicate()
-
-
-def checked(mutant: Mutant, folder: Path) -> tuple[tuple[str, str, str, str], ...]:
-    """What dslint says of the file itself, with those that it links beside it."""
-    from dslint.document import format_path, load
-    from dslint.engine.facts import Facts
-    from dslint.engine.project import Target
-    from dslint.launch import Launch
-    from dslint.workspace import Workspace
-
-    said = Launch(
-        targets={name: Target(version, "differential") for name, version in TARGETS.items()}, facts=Facts({"world_size": WORLD_SIZE})
-    )
-    workspace = Workspace(flags=said, input_format="llamafactory")
-    document = load(str(folder / "config.yaml"), text_of(mutant.config).encode(), "yaml")
-    reports = workspace.check(workspace.launches([document]))
-    found = [diagnostic for report in reports if report.document is document for diagnostic in report.diagnostics]
-    return tuple((one.severity, one.code, format_path(one.path), one.message) for one in found)
-
-
-def compare(python: str, seed: int, count: int, cache: Path) -> list[Case]:
-    made = mutants(seed, count)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for stage in (0, 2, 3):
-            zero = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": stage}}
-            (folder / f"z{stage}.json").write_text(json.dumps(zero))
-        verdicts = list(judged(python, made, folder, cache))
-        before = os.getcwd()
-        os.chdir(folder)
-        try:
-            return [Case(mutant, verdict, checked(mutant, folder)) for mutant, verdict in zip(made, verdicts, strict=True)]
-        finally:
-            os.chdir(before)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    refused: int
-    agree_refused: int
-    accepted: int
-    agree_accepted: int
-    swallowed: int
-    told: int
-    environment: int
-
-    @classmethod
-    def of(cls, cases: list[Case]) -> Figures:
-        judged = [case for case in cases if not case.verdict.environment]
-        refused = [case for case in judged if not case.verdict.accept]
-        swallowed = [case for case in judged if case.swallowed]
-        accepted = [case for case in judged if case.verdict.accept and not case.mutant.odd]
-        return cls(
-            len(refused),
-            sum(bool(case.errors) for case in refused),
-            len(accepted),
-            sum(not case.alarms for case in accepted),
-            len(swallowed),
-            sum(case.told for case in swallowed),
-            len(cases) - len(judged),
-        )
-
-    def shares(self) -> tuple[float, float, float]:
-        pairs = ((self.agree_refused, self.refused), (self.agree_accepted, self.accepted), (self.told, self.swallowed))
-        refused, accepted, told = (part / whole if whole else 1.0 for part, whole in pairs)
-        return refused, accepted, told
-
-    def row(self) -> str:
-        pairs = ((self.agree_refused, self.refused), (self.agree_accepted, self.accepted), (self.told, self.swallowed))
-        cells = [f"{part}/{whole} ({100 * part / whole:.1f} %)" if whole else "–" for part, whole in pairs]
-        return " | ".join([*cells, str(self.environment)])
-
-
-def left(cases: list[Case]) -> list[str]:
-    """What the two do not agree on, by kind and key."""
-    groups: dict[str, list[Case]] = {}
-    for case in cases:
-        if case.verdict.environment:
-            continue
-        if not case.verdict.accept and not case.errors:
-            groups.setdefault(f"refused, no error: {case.mutant.kind} `{case.mutant.key}`", []).append(case)
-        elif case.swallowed and not case.told:
-            groups.setdefault(f"swallowed, not said: {case.mutant.kind} `{case.mutant.key}`", []).append(case)
-        elif case.verdict.accept and not case.mutant.odd and case.alarms:
-            groups.setdefault(f"accepted, an error: {case.alarms[0][1]} `{case.alarms[0][2]}`", []).append(case)
-    lines = []
-    for name, group in sorted(groups.items(), key=lambda item: (item[0].split(":")[0], -len(item[1]))):
-        first = group[0]
-        upstream = " ".join((first.verdict.error or "accepts").split())[:160]
-        said = "; ".join(f"{severity} {code} {path}: {message[:100]}" for severity, code, path, message in first.errors or first.said[:2])
-        lines.append(f"- {name} ({len(group)}): {first.mutant.what}; LLaMA-Factory: {upstream}; dslint: {said or 'nothing'}")
-    return lines
-
-
-def markdown(results: dict[int, list[Case]]) -> str:
-    lines = [
+ZERO = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}
+LLAMAFACTORY = Framework(
+    name="LLaMA-Factory",
+    tool="llamafactory",
+    release=TARGETS["llamafactory"],
+    worker=Path(__file__).with_name("llamafactory_worker.py"),
+    input_format="llamafactory",
+    file="config.yaml",
+    targets=TARGETS,
+    facts={"world_size": WORLD_SIZE},
+    mutants=mutants,
+    text_of=text_of,
+    later=LATER,
+    linked={f"z{stage}.json": json.dumps({**ZERO, "zero_optimization": {"stage": stage}}) for stage in (0, 2, 3)},
+    about=(
         "# dslint beside LLaMA-Factory's parser",
         "",
         "Self-made configs with one mistake each, judged by LLaMA-Factory 0.9.5 itself (OmegaConf, then `get_train_args`, on a pretended world of 8",
@@ -406,34 +258,9 @@ def markdown(results: dict[int, list[Case]]) -> str:
         "- *said*: the parser fills dataclasses without looking at their types. Of the values of a wrong type, the unknown choices and the negative",
         "  numbers that it keeps as they are, those of which dslint says something.",
         "- *environment*: a package is missing on the machine; not counted.",
-        "",
-        "| seed | mutants | refused | accepted | said | environment |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [f"| {seed} | {len(cases)} | {Figures.of(cases).row()} |" for seed, cases in results.items()]
-    every = [case for cases in results.values() for case in cases]
-    lines += ["", "| kind | refused | accepted | said | environment |", "|---|---|---|---|---|"]
-    for kind in sorted({case.mutant.kind for case in every}):
-        lines.append(f"| {kind} | {Figures.of([case for case in every if case.mutant.kind == kind]).row()} |")
-    return "\n".join([*lines, "", "## What is left", "", *left(every)]) + "\n"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.differential.llamafactory", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--python", required=True, help="the interpreter of an environment with llamafactory 0.9.5")
-    parser.add_argument("--seed", type=int, action="append")
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLaMA-Factory's verdicts are kept")
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
-    results = {seed: compare(options.python, seed, options.count, options.cache) for seed in options.seed or [1]}
-    text = markdown(results)
-    print(text)
-    if options.report:
-        options.report.write_text(text, encoding="utf-8")
-    enough = [share >= wanted for cases in results.values() for share, wanted in zip(Figures.of(cases).shares(), WANTED, strict=True)]
-    return 0 if all(enough) else 1
+    ),
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(LLAMAFACTORY))
