@@ -17,7 +17,7 @@ from dslint.engine.rules import Rule
 from dslint.explanation import example_text, explained_any, fix_text
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ("index", "start", "settings", "ci", "editors", "custom-rules", "verify")
+GUIDES = ("index", "start", "settings", "ci", "convert", "editors", "custom-rules", "verify")
 
 MARKUP = str.maketrans({**{mark: f"\\{mark}" for mark in "\\`*_[]#"}, **{mark: f"&#{ord(mark)};" for mark in "<>|{}"}})
 
@@ -29,7 +29,8 @@ def main(place: Path) -> None:
     for guide in GUIDES:
         text = (ROOT / "docs" / "guides" / f"{guide}.md").read_text(encoding="utf-8")
         text = text.replace("\nRULES\n", "\n" + (ROOT / "examples" / "rules.yaml").read_text(encoding="utf-8"))
-        (place / f"{guide}.md").write_text(text, encoding="utf-8")
+        (place / f"{guide}.md").write_text(text.replace("../convert.md", "meanings.md"), encoding="utf-8")
+    shutil.copyfile(ROOT / "docs" / "convert.md", place / "meanings.md")
     entries: list[Rule | Generic] = [*generic_codes(), *all_rules()]
     for entry in entries:
         (place / "rules" / f"{code_of(entry)}.md").write_text(page(entry), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -17,6 +17,7 @@ from dslint.engine.run import Unread
 from dslint.faults import Fault
 from dslint.plan import Plan, Statement
 from dslint.report.safe import printable
+from dslint.workspace import Workspace
 
 
 class Shown(NamedTuple):
@@ -35,9 +36,17 @@ class Shown(NamedTuple):
 @launch_options
 def command(files: tuple[str, ...], output: str, **flags: Any) -> int:
     """Show the run that FILES describe: each value with its origin, what fills in "auto", and what contradicts it."""
-    documents = [_read(file) for file in files]
-    workspace = workspace_of(flags)
-    launches = workspace.launches(documents, together=True)
+    rows = list(shown(family_of(files, workspace_of(flags))))
+    if output == "json":
+        click.echo(json.dumps({"version": 1, "run": [row._asdict() for row in rows]}, ensure_ascii=False, indent=2, default=str))
+    else:
+        click.echo("\n".join(_lines(rows)))
+    return 0
+
+
+def family_of(files: Sequence[str], workspace: Workspace) -> Family:
+    """The one launch that files make. Raises Fault."""
+    launches = workspace.launches([_read(file) for file in files], together=True)
     for launch in launches:
         if isinstance(launch, Unread):
             problem = launch.report.diagnostics[0]
@@ -45,12 +54,7 @@ def command(files: tuple[str, ...], output: str, **flags: Any) -> int:
     families = [launch for launch in launches if isinstance(launch, Family)]
     if not families:
         raise Fault(f"{', '.join(files)}: no known config; --input-format says what it is")
-    rows = list(shown(families[0]))
-    if output == "json":
-        click.echo(json.dumps({"version": 1, "run": [row._asdict() for row in rows]}, ensure_ascii=False, indent=2, default=str))
-    else:
-        click.echo("\n".join(_lines(rows)))
-    return 0
+    return families[0]
 
 
 def _read(file: str) -> Document:

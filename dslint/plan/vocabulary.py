@@ -63,6 +63,8 @@ VOCABULARY: dict[str, Term] = {
     "checkpointing.reentrant": Term("bool", "torch's older way of recomputing"),
     "checkpointing.offload": Term("bool", "keep the saved activations in host memory"),
     "data.sequence_length": Term("int", "tokens of the longest sample"),
+    "data.sets": Term("list of str", "the training data, by the paths or names that the file gives"),
+    "data.validation": Term("float", "the part of the data, or the number of samples, that is held back for evaluation"),
     "data.packing": Term("bool", "several samples in one sequence"),
     "data.streaming": Term("bool", "the data is read while training; its length is unknown"),
     "adapter.type": Term("str", "lora, qlora, …; full: every parameter is trained"),

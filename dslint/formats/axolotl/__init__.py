@@ -56,6 +56,7 @@ NAMES = {
     "warmup_ratio": "schedule.warmup_ratio",
     "max_steps": "schedule.steps",
     "num_epochs": "schedule.epochs",
+    "val_set_size": "data.validation",
     "sequence_len": "data.sequence_length",
     "sample_packing": "data.packing",
     "streaming": "data.streaming",
@@ -128,17 +129,23 @@ def states(resolved: Resolved) -> Iterator[Stated]:
             said.add(name)
             yield Stated(name, value, key)
     betas = [resolved.get(key) for key in ("adam_beta1", "adam_beta2")]
-    if MISSING not in betas:
+    if betas != [MISSING, MISSING]:
         said.add("optimizer.betas")
-        yield Stated("optimizer.betas", betas, "adam_beta1")
+        both = [default if beta is MISSING else beta for beta, default in zip(betas, DEFAULTS["optimizer.betas"], strict=True)]
+        yield Stated("optimizer.betas", both, "adam_beta2" if betas[0] is MISSING else "adam_beta1")
     for name, value in DEFAULTS.items():
         if name not in said:
             yield Stated(name, value, _key_of(name))
+    if sets := paths_of(resolved.get("datasets")):
+        yield Stated("data.sets", sets, "datasets")
     if isinstance(bf16 := resolved.get("bf16"), bool):
         yield Stated("precision.bf16", bf16, "bf16")
     checkpointing = resolved.get("gradient_checkpointing")
     if checkpointing is not MISSING:
         yield Stated("checkpointing.on", bool(checkpointing), "gradient_checkpointing")
+    kwargs = resolved.get("gradient_checkpointing_kwargs")
+    if isinstance(kwargs, dict) and isinstance(kwargs.get("use_reentrant"), bool):
+        yield Stated("checkpointing.reentrant", kwargs["use_reentrant"], "gradient_checkpointing_kwargs")
     for key, bits in (("load_in_8bit", 8), ("load_in_4bit", 4)):
         if resolved.get(key) is True:
             yield Stated("load.bits", bits, key)
@@ -151,6 +158,12 @@ def states(resolved: Resolved) -> Iterator[Stated]:
     for flag, implementation in ATTENTION.items():
         if resolved.get(flag) is True:
             yield Stated("load.attention", implementation, flag)
+
+
+def paths_of(datasets: Any) -> list[str]:
+    """The paths of a list of datasets."""
+    paths = [entry.get("path") for entry in datasets if isinstance(entry, dict)] if isinstance(datasets, list) else []
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _key_of(name: str) -> str:

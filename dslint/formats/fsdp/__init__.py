@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dslint.document import Document, Mapping
+from dslint.formats.accelerate import STATE_DICTS, WRAPPING
 from dslint.formats.base import Context, Format, Stated
 from dslint.schema.missing import MISSING
 from dslint.schema.resolve import Resolved
@@ -71,6 +72,14 @@ def states(resolved: Resolved) -> Iterator[Stated]:
     if isinstance(again, bool):
         yield Stated("engine.reshard_after_forward", again, "reshard_after_forward")
         yield Stated("engine.sharding", "full" if again else "grad_op", "reshard_after_forward")
+    for key, name, words in (
+        ("auto_wrap_policy", "engine.wrap_policy", WRAPPING),
+        ("state_dict_type", "engine.state_dict", STATE_DICTS),
+    ):
+        if (word := words.get(str(resolved.get(key)).upper())) is not None:
+            yield Stated(name, word, key)
+    if resolved.get("auto_wrap_policy") == "SIZE_BASED_WRAP" and isinstance(size := resolved.get("min_num_params"), int):
+        yield Stated("engine.wrap_size", size, "min_num_params")
     wrapped = resolved.get("transformer_layer_cls_to_wrap")
     if isinstance(wrapped, (str, list)):
         yield Stated("engine.wrap_classes", [wrapped] if isinstance(wrapped, str) else wrapped, "transformer_layer_cls_to_wrap")

@@ -8,6 +8,7 @@ from typing import Any
 from dslint.document import Document, Scalar
 from dslint.document import Mapping as MappingNode
 from dslint.formats.base import Context, Dialect, Format, Link, Stated
+from dslint.formats.trainer import of_fsdp
 from dslint.schema.missing import MISSING
 from dslint.schema.resolve import Resolved
 
@@ -110,6 +111,7 @@ NAMES: Mapping[str, str] = {
     "warmup_ratio": "schedule.warmup_ratio",
     "max_steps": "schedule.steps",
     "num_train_epochs": "schedule.epochs",
+    "val_size": "data.validation",
     "cutoff_len": "data.sequence_length",
     "packing": "data.packing",
     "streaming": "data.streaming",
@@ -165,6 +167,8 @@ def _derived(resolved: Resolved, method: Any) -> Iterator[Stated]:
         yield Stated(
             "adapter.type", "qlora" if method == "lora" and given("quantization_bit") is not MISSING else method, "finetuning_type"
         )
+    if sets := [name for name in names_of(given("dataset")) if name]:
+        yield Stated("data.sets", sets, "dataset")
     if method == "lora" and (targets := names_of(given("lora_target"))) not in ([], ["all"]):
         yield Stated("adapter.targets", targets, "lora_target")
     if given("quantization_bit") is not MISSING and isinstance(given("quantization_method"), str):
@@ -176,7 +180,7 @@ def _derived(resolved: Resolved, method: Any) -> Iterator[Stated]:
     if isinstance(given("resume_from_checkpoint"), str):
         yield Stated("resume", given("resume_from_checkpoint"), "resume_from_checkpoint")
     if given("fsdp") not in (MISSING, False, "", []):
-        yield Stated("engine.kind", "fsdp", "fsdp")
+        yield from of_fsdp(resolved)
     elif isinstance(given("deepspeed"), str):
         yield Stated("engine.config", given("deepspeed"), "deepspeed")
 

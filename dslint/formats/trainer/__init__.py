@@ -131,7 +131,8 @@ def links(resolved: Resolved) -> Iterator[Link]:
 def states(resolved: Resolved) -> Iterator[Stated]:
     for key, name in NAMES.items():
         if (value := resolved.get(key)) is not MISSING:
-            yield Stated(name, value, key)
+            part = key == "warmup_steps" and isinstance(value, float) and 0 < value < 1
+            yield Stated("schedule.warmup_ratio" if part else name, value, key)
     for key, name in WRITTEN.items():
         if key in resolved.values and (value := resolved.values[key]) is not MISSING:
             yield Stated(name, value, key)
@@ -141,10 +142,12 @@ def states(resolved: Resolved) -> Iterator[Stated]:
     if resolved.get("deepspeed") is not MISSING:
         yield Stated("engine.kind", "deepspeed", "deepspeed")
     elif _given(resolved.get("fsdp")):
-        yield from _of_fsdp(resolved)
+        yield from of_fsdp(resolved)
     for key, bits in (("load_in_8bit", 8), ("load_in_4bit", 4)):
         if resolved.get(key) is True:
             yield Stated("load.bits", bits, key)
+    if isinstance(data := resolved.values.get("dataset_name"), str):
+        yield Stated("data.sets", [data], "dataset_name")
     if resolved.get("use_peft") is True:
         yield Stated("adapter.type", "lora", "use_peft")
     kwargs = resolved.get("gradient_checkpointing_kwargs")
@@ -161,7 +164,8 @@ def options(fsdp: object) -> list[str]:
     return fsdp.split() if isinstance(fsdp, str) else [str(word) for word in fsdp] if isinstance(fsdp, list) else []
 
 
-def _of_fsdp(resolved: Resolved) -> Iterator[Stated]:
+def of_fsdp(resolved: Resolved) -> Iterator[Stated]:
+    """What the argument ``fsdp`` says."""
     yield Stated("engine.kind", "fsdp", "fsdp")
     for word in options(resolved.get("fsdp")):
         if word in SHARDING:
