@@ -39,8 +39,13 @@ def text() -> str:
 
     from dslint.memory.shapes import TYPES
 
-    facts = {name: of_class(transformers.CONFIG_MAPPING[name]) for name in sorted(TYPES)}
-    rows = ",\n".join(f"{json.dumps(name)}:{compact(row)}" for name, row in facts.items())
+    wanted = list(TYPES)
+    facts: dict[str, Any] = {}
+    while wanted:
+        if (name := wanted.pop()) not in facts:
+            facts[name] = of_class(transformers.CONFIG_MAPPING[name])
+            wanted += [part["type"] for part in facts[name].get("parts", {}).values()]
+    rows = ",\n".join(f"{json.dumps(name)}:{compact(row)}" for name, row in sorted(facts.items()))
     known = ",\n".join(f"{json.dumps(name)}:{compact(config)}" for name, config in known_configs().items())
     return f'{{"version":{json.dumps(transformers.__version__)},\n"types":{{\n{rows}}},\n"known":{{\n{known}}}}}\n'
 
@@ -55,13 +60,22 @@ def of_class(config: type[Any]) -> dict[str, Any]:
     general = {field.name for field in dataclasses.fields(transformers.PreTrainedConfig)}
     defaults = {"tie_word_embeddings": getattr(config, "tie_word_embeddings", None)}
     defaults |= {field.name: field.default for field in dataclasses.fields(config) if field.name not in general}
-    facts: dict[str, Any] = {"defaults": {name: value for name, value in defaults.items() if of_shape(name, value)}}
-    if config.attribute_map:
-        facts["aliases"] = config.attribute_map
-    parts = {key: part.model_type for key, part in config.sub_configs.items() if getattr(part, "model_type", "")}
+    real = config.attribute_map
+    facts: dict[str, Any] = {"defaults": {real.get(name, name): value for name, value in defaults.items() if of_shape(name, value)}}
+    if real:
+        facts["aliases"] = real
+    parts = {key: {"type": type_of(part), "absent": shapes_of(part.init_kwargs)} for key, part in config.sub_configs_defaults.items()}
     if parts:
         facts["parts"] = parts
     return facts
+
+
+def type_of(part: Any) -> str:
+    return str(part.model_type or part.config_class.model_type)
+
+
+def shapes_of(values: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (values or {}).items() if of_shape(name, value)}
 
 
 def of_shape(name: str, value: Any) -> bool:

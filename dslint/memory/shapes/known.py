@@ -37,10 +37,14 @@ def config_of(name: str) -> Mapping[str, Any]:
     full = known_name(SIZES.get(name.strip().lower(), name))
     rest = table()["known"].get(full)
     facts = by_name(full) if full is not None else None
-    if rest is None or facts is None:
+    if rest is None or facts is None or facts.type not in table()["types"]:
         near = did_you_mean(name, [*SIZES, *table()["known"]])
         raise UnknownModel(f"{name}: no model known by this name{near}; give its folder or its config.json instead")
     shape = {key: value for fact, key in USUAL_KEYS.items() if (value := getattr(facts, fact)) is not None}
     if facts.tied_embeddings is not None:
         shape["tie_word_embeddings"] = facts.tied_embeddings
-    return {"model_type": facts.type, "dtype": facts.dtype, **shape, **rest}
+    outer = {"model_type": facts.type, "dtype": facts.dtype}
+    if "text_config" not in table()["types"][facts.type].get("parts", {}):
+        return {**outer, **shape, **rest}
+    vision = {"vision_config": rest["vision_config"]}
+    return {**outer, **vision, "tie_word_embeddings": facts.tied_embeddings, "text_config": {**shape, **rest, **vision}}
