@@ -78,15 +78,64 @@ GPUS: Mapping[str, Gpu] = {
     "MI300X": Gpu((192,), None),
     "MI325X": Gpu((256,), None),
 }
+# GiB that torch reports as a device's total capacity, by name and GB sold, as its out-of-memory messages show them
+USABLE: Mapping[tuple[str, int], float] = {
+    ("P100", 16): 15.89,
+    ("V100", 16): 15.77,
+    ("V100", 32): 31.73,
+    ("T4", 16): 14.56,
+    ("A10", 24): 22.03,
+    ("A10G", 24): 21.98,
+    ("A40", 48): 44.34,
+    ("A6000", 48): 47.40,
+    ("A100", 40): 39.38,
+    ("A100", 80): 79.14,
+    ("L4", 24): 21.95,
+    ("L40S", 48): 44.39,
+    ("RTX3090", 24): 23.56,
+    ("RTX4090", 24): 23.51,
+    ("RTX5090", 32): 31.33,
+    ("H100", 80): 79.10,
+    ("H200", 141): 139.72,
+    ("B200", 192): 178.35,
+}
+# where no message is known: the part of the GB sold, as GiB, that the least of those above has
+USABLE_PART = 0.91
+GIB = 1 << 30
+UNITS: Mapping[str, int] = {"": 10**9, **{unit + end: 1000**power for power, unit in enumerate("KMGT", 1) for end in ("", "B")}}
+BINARY: Mapping[str, int] = {unit + "IB": 1024**power for power, unit in enumerate("KMGT", 1)}
+COUNT = re.compile(r"\s*(?:([0-9]+)\s*[xX×]\s*)?([0-9]+)\s*[xX×]\s*(?=\S)")
 MEMORY = r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)\s*(?:G|GB|GIB)(?![A-Z])"
+
+
+def usable_bytes(name: str, memory_gb: float) -> int:
+    """What a process can have of a GPU's memory (with its CUDA context)."""
+    model = _model(name.upper())
+    usable = USABLE.get((model or "", round(memory_gb)))
+    return round((usable if usable is not None else USABLE_PART * memory_gb) * GIB)
+
+
+def size_gb(text: str, flag: str) -> float:
+    """GB of a size such as 512GiB, 2TiB, 96GB or 512. Raises Fault."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    unit = match.group(2).upper() if match else ""
+    bytes_of_unit = {**UNITS, **BINARY}.get(unit)
+    if match is None or bytes_of_unit is None or not float(match.group(1)):
+        raise Fault(f"{flag} {text}: expected a size above 0, for example 512GiB, 2TiB or 96 (GB)")
+    return float(match.group(1)) * bytes_of_unit / 10**9
+
+
+def _model(plain: str) -> str | None:
+    """The longest known name among the words of an upper-case text."""
+    words = re.sub(r"[^A-Z0-9]+", " ", plain).split()
+    joined = ["".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, start + 4)]
+    return max((word for word in joined if word in GPUS), key=len, default=None)
 
 
 def known_of(name: str) -> dict[str, Value]:
     """What a GPU's name (as the driver writes it, or short) tells of memory and capability; nothing for a name that is not known."""
     plain = name.upper()
-    words = re.sub(r"[^A-Z0-9]+", " ", plain).split()
-    joined = ["".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, start + 4)]
-    model = max((word for word in joined if word in GPUS), key=len, default=None)
+    model = _model(plain)
     if model is None:
         return {}
     gpu, written = GPUS[model], re.search(MEMORY, plain)
@@ -99,7 +148,13 @@ def known_of(name: str) -> dict[str, Value]:
 
 
 def facts_of(text: str) -> dict[str, Value]:
-    """The facts behind ``--gpu``: a name such as A100-80GB, or the memory alone (80). Raises Fault."""
+    """The facts behind ``--gpu``: a name such as A100-80GB, or the memory alone (80), with 8x for so many on a host, 2x8x for so many hosts. Raises Fault."""
+    if (count := COUNT.match(text)) is not None:
+        hosts, each = int(count.group(1) or 1), int(count.group(2))
+        if not hosts or not each:
+            raise Fault(f"--gpu {text}: at least one GPU")
+        counted: dict[str, Value] = {"num_gpus": each} if count.group(1) is None else {"gpus_per_node": each, "num_nodes": hosts}
+        return {**counted, **facts_of(text[count.end() :])}
     plain = text.strip()
     if match := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(?:g|gb|gib)?", plain, re.IGNORECASE):
         if not float(match.group(1)):

@@ -103,19 +103,22 @@ def _variables(document: Document) -> dict[str, str]:
     return {name: str(value) for name, value in to_python(node).items()} if node is not None else {}
 
 
-def facts_of_flags(gpu: str | None, world_size: int | None, host_ram: float | None) -> Facts:
-    """The facts of --gpu, --world-size and --host-ram, as far as they are given. Raises Fault for a number that is not above zero."""
+def facts_of_flags(gpu: str | None, world_size: int | None, host_ram: str | None, nvme: str | None = None) -> Facts:
+    """The facts of --gpu, --world-size, --host-ram and --nvme, as far as they are given. Raises Fault for what is no number above zero."""
     values: dict[str, Value] = {}
     if gpu is not None:
         from dslint.hardware import facts_of
 
         values = facts_of(gpu)
-    for flag, name, value in (("--world-size", "world_size", world_size), ("--host-ram", "host_ram_gb", host_ram)):
-        if value is None:
-            continue
-        if not 0 < value < float("inf"):
-            raise Fault(f"{flag} {value}: expected a number above 0")
-        values[name] = value
+    for flag, name, size in (("--host-ram", "host_ram_gb", host_ram), ("--nvme", "nvme_gb", nvme)):
+        if size is not None:
+            from dslint.hardware import size_gb
+
+            values[name] = size_gb(size, flag)
+    if world_size is not None:
+        if world_size <= 0:
+            raise Fault(f"--world-size {world_size}: expected a number above 0")
+        values["world_size"] = world_size
     return Facts(values)
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "Show the run as it will be, each value with its origin.",
     "convert": "Write the run for another framework, with an account of every key.",
     "diff": "Show what two runs would train differently, across frameworks.",
+    "memory": "Say what a run needs of GPU, host and disk, and whether it fits.",
     "config": "Show the settings that hold for a file, and from where.",
     "schema": "Print the JSON Schema of a framework's config, for editors.",
     "verify": "Train a few real steps with a config.",

@@ -26,8 +26,9 @@ LAUNCH_OPTIONS = (
     click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A value of the launch, above the files' (repeatable)."),
     click.option("--env-file", metavar="FILE", help="Variables of the launch (dotenv): WORLD_SIZE, GPU_NAME, DEEPSPEED_VERSION …"),
     click.option("--world-size", type=int, metavar="N", help="Ranks of the run."),
-    click.option("--gpu", metavar="NAME|GB", help="The GPU, such as A100-80GB, or its memory in GB."),
-    click.option("--host-ram", type=float, metavar="GB", help="Memory of each host."),
+    click.option("--gpu", metavar="[Nx]NAME|GB", help="The GPU, such as A100-80GB, or its memory in GB; 8xH100 is eight on one host."),
+    click.option("--host-ram", metavar="SIZE", help="Memory of each host, such as 512GiB; a number alone is GB."),
+    click.option("--nvme", metavar="SIZE", help="NVMe of each host that states can be offloaded to."),
     click.option("--input-format", type=click.Choice(list(FORMATS)), help="What the files are, instead of looking."),
     click.option("--max-bytes", type=click.IntRange(min=1), default=MAXIMUM_BYTES, show_default=True, help="Largest file that is read."),
 )
@@ -45,7 +46,11 @@ def workspace_of(flags: dict[str, Any]) -> Workspace:
     select, ignore = flags.get("select", ()), flags.get("ignore", ())
     extra = settings_for(os.getcwd()).extra_rules if select or ignore else ()
     return Workspace(
-        Launch(facts_of_flags(flags["gpu"], flags["world_size"], flags["host_ram"]), parse_targets(flags["target"]), flags["context"]),
+        Launch(
+            facts_of_flags(flags["gpu"], flags["world_size"], flags["host_ram"], flags["nvme"]),
+            parse_targets(flags["target"]),
+            flags["context"],
+        ),
         read_env_file(flags["env_file"]) if flags["env_file"] else NOTHING_SAID,
         parse_codes(select, "--select", extra),
         parse_codes(ignore, "--ignore", extra),

@@ -17,6 +17,7 @@ VARIABLES: dict[str, tuple[str, type]] = {
     "GPU_NAME": ("gpu_name", str),
     "GPU_MEM_GB": ("gpu_memory_gb", float),
     "HOST_RAM_GB": ("host_ram_gb", float),
+    "NVME_GB": ("nvme_gb", float),
     "CUDA_CAPABILITY": ("cuda_capability", float),
     "MEMLOCK_KB": ("memlock_kb", float),
     "DEV_SHM_MB": ("dev_shm_mb", float),

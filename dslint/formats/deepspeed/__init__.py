@@ -152,6 +152,19 @@ NAMES = {
     "zero_optimization.offload_optimizer.device": "engine.offload_optimizer",
     "zero_optimization.offload_param.device": "engine.offload_parameters",
     "zero_optimization.stage3_gather_16bit_weights_on_model_save": "engine.gather_on_save",
+    "zero_optimization.reduce_bucket_size": "engine.reduce_bucket",
+    "zero_optimization.allgather_bucket_size": "engine.allgather_bucket",
+    "zero_optimization.stage3_prefetch_bucket_size": "engine.prefetch_bucket",
+    "zero_optimization.stage3_max_live_parameters": "engine.live_parameters",
+    "zero_optimization.stage3_param_persistence_threshold": "engine.persistence_threshold",
+    "zero_optimization.sub_group_size": "engine.subgroup",
+    "zero_optimization.overlap_comm": "engine.overlap",
+    "zero_optimization.contiguous_gradients": "engine.contiguous_gradients",
+    "zero_optimization.zero_hpz_partition_size": "engine.secondary_shard",
+    "zero_optimization.offload_optimizer.ratio": "engine.offload_ratio",
+    "zero_optimization.offload_optimizer.pin_memory": "engine.pin_memory",
+    "data_types.grad_accum_dtype": "engine.gradient_dtype",
+    "bf16.bf16_optimizer_states": "engine.low_precision_states",
     "tensor_parallel.autotp_size": "parallel.tensor",
     "sequence_parallel_size": "parallel.sequence",
 }
@@ -176,6 +189,10 @@ FILLS = {
     },
     "scheduler.params.warmup_max_lr": "optimizer.lr",
 }
+# what the integration fills in from the model's width
+BUCKETS = frozenset(
+    f"zero_optimization.{key}" for key in ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
+)
 
 
 def states(resolved: Resolved) -> Iterator[Stated]:
@@ -183,6 +200,11 @@ def states(resolved: Resolved) -> Iterator[Stated]:
     for key, name in NAMES.items():
         if key in resolved.values and resolved.values[key] is not MISSING:
             yield Stated(name, resolved.values[key], key)
+    for key in ("bf16.bf16_master_weights_and_grads", "fp16.fp16_master_weights_and_grads"):
+        if resolved.values.get(key) is True:
+            yield Stated("engine.low_precision_master", True, key)
+    for key in BUCKETS.intersection(resolved.autos):
+        yield Stated(NAMES[key], "auto", key)
 
 
 DEEPSPEED = Format(
