@@ -70,7 +70,7 @@ def _sum(tensors: Iterable[Tensor]) -> int:
 
 
 def _adapter(run: Run, model: Model) -> int:
-    """Elements of the low-rank matrices: rank × (inputs + outputs) of each adapted matrix (peft/tuners/lora/layer.py: lora_A, lora_B)."""
+    """Elements of the low-rank matrices: rank times (inputs + outputs) of each adapted matrix (peft/tuners/lora/layer.py: lora_A, lora_B)."""
     wanted = set(run.targets) - ALL_LINEAR
     adapted = (
         tensor
