@@ -109,7 +109,7 @@ def test_an_interrupt_is_130(dslint, folder: Path, monkeypatch: pytest.MonkeyPat
         (["check", "--gpu", "H10O"], "did you mean H100?"),
         (["check", "--gpu", "0"], "more memory than none"),
         (["check", "--world-size", "0"], "expected a number above 0"),
-        (["check", "--host-ram", "nan"], "expected a number above 0"),
+        (["check", "--host-ram", "nan"], "expected a size above 0"),
         (["check", "--env-file", "missing.env"], "missing.env"),
         (["check", "--context", "hugging"], "native"),
         (["check", "--unsafe-fixes"], "add --fix or --diff"),
