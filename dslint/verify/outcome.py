@@ -9,12 +9,17 @@ Status = Literal["pass", "fail", "unverified"]
 
 
 class Row(NamedTuple):
-    """One thing that was declared, and what was found."""
+    """One thing that was declared, what was found, and the verdict on it; ``reason``: in a sentence, where "declared, but trained" does not say it."""
 
     what: str
     declared: str
     found: str
-    same: bool
+    status: Status
+    reason: str = ""
+
+    @property
+    def same(self) -> bool:
+        return self.status == "pass"
 
 
 class Substitution(NamedTuple):
@@ -90,10 +95,11 @@ class Outcome:
             first, *more = str(self.error).splitlines() or [""]
             lines += [f"  engine    {first}", *(f"            {line}" for line in more)]
             lines.append(f"            in {self.error.where} ({self.error.phase})")
-        lines += [f"  declared  {row.what}: {row.declared}, but trained: {row.found}" for row in self.table if not row.same]
-        same = [f"{row.what} {row.found}" for row in self.table if row.same]
-        if same:
-            lines.append(f"  trained   {', '.join(same)}")
+        for row in self.table:
+            if not row.same:
+                lines.append(f"  {row.status:9} {row.what}: " + (row.reason or f"declared {row.declared}, but the run showed {row.found}"))
+        if proved := [f"{row.what} {row.found}" for row in self.table if row.same]:
+            lines.append(f"  trained   {', '.join(proved)}")
         if self.losses:
             lines.append(f"  loss      {self.losses[0]:.4f} → {self.losses[-1]:.4f} in {len(self.losses)} steps")
         if self.bytes_per_rank:

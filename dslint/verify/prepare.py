@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dslint.verify import model_size
@@ -12,6 +12,12 @@ from dslint.verify.values import number, on, section, stage_of
 
 MOST_MICRO_BATCH = MOST_ACCUMULATION = 2
 CPU_RANKS = 2
+# DeepSpeed's words for precisions
+DTYPES = {
+    **dict.fromkeys(("fp32", "float32", "float", "torch.float32"), "float32"),
+    **dict.fromkeys(("fp16", "float16", "half", "torch.float16"), "float16"),
+    **dict.fromkeys(("bf16", "bfloat16", "bfp16", "torch.bfloat16"), "bfloat16"),
+}
 BUCKETS = ("reduce_bucket_size", "allgather_bucket_size", "stage3_prefetch_bucket_size", "prefetch_bucket_size")
 # sections that write files or call home: (section, key of where to, None to switch it off)
 OUTPUTS = (
@@ -26,13 +32,32 @@ OUTPUTS = (
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the file says will be trained. ``optimizer`` in lower case, None when the script brings its own."""
+    """What the files say will be trained, as far as a run can show it; None where they say nothing.
 
-    stage: int
+    ``optimizer`` in lower case, None when the script brings its own. ``peak``: the optimizer's learning rate. ``schedule``: what the scheduler is
+    given. ``batch``: samples of one optimizer step. ``parameters_split``, ``optimizer_split``: over how many ranks. ``accumulated_in``,
+    ``reduced_in``: precision of the gradients.
+    """
+
+    engine: str
     precision: str
-    optimizer: str | None
-    scheduler: str | None
     data_parallel: int
+    stage: int = 0
+    optimizer: str | None = None
+    scheduler: str | None = None
+    schedule: dict[str, Any] = field(default_factory=dict)
+    warms_up: bool = False
+    peak: float | None = None
+    batch: int | None = None
+    clipping: float | None = None
+    activation_checkpointing: bool = False
+    offload_optimizer: str | None = None
+    offload_parameters: str | None = None
+    parameters_split: int | None = None
+    optimizer_split: int | None = None
+    accumulated_in: str | None = None
+    reduced_in: str | None = None
+    gather_on_save: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +78,13 @@ class Prepared:
     adjustments: tuple[str, ...]
     reservations: tuple[str, ...]
     replaced: tuple[str, ...] = ()
+    engine: str = "deepspeed"
+
+    @property
+    def asked_optimizer(self) -> str | None:
+        """The optimizer of the run, after replacements."""
+        kind = section(self.config, "optimizer").get("type")
+        return kind if isinstance(kind, str) else self.client_optimizer
 
 
 def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, world_size: int | None, gpus: int) -> Prepared:
@@ -82,7 +114,7 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
         meant_for=meant_for,
         ranks=ranks,
         context=reader,
-        declared=_declared(written, ranks // model_parallel),
+        declared=_declared(written, run, ranks, ranks // model_parallel, batch_ranks),
         client_optimizer=_client_optimizer(run, notes),
         activation_checkpointing=reader == "native" and bool(section(run, "activation_checkpointing")),
         adjustments=tuple(notes),
@@ -205,16 +237,42 @@ def _client_optimizer(run: dict[str, Any], notes: list[str]) -> str | None:
     return name
 
 
-def _declared(written: dict[str, Any], data_parallel: int) -> Declared:
+def _declared(written: dict[str, Any], run: dict[str, Any], ranks: int, data_parallel: int, batch_ranks: int) -> Declared:
     def wants(*names: str) -> bool:
         return any(on(value) or value == "auto" for name in names if (value := section(written, name).get("enabled")) is not None)
 
-    kind = section(written, "optimizer").get("type")
-    schedule = section(written, "scheduler").get("type")
+    kind, stage = section(written, "optimizer").get("type"), stage_of(written)
+    scheduler, schedule = section(written, "scheduler").get("type"), section(run, "scheduler", "params")
+    peak, clipping = number(section(run, "optimizer", "params").get("lr")), number(run.get("gradient_clipping"))
+    fitting = triple(run, batch_ranks)
+    sums, reduction = section(run, "data_types").get("grad_accum_dtype"), run.get("communication_data_type")
+    alone = data_parallel == ranks
     return Declared(
-        stage=stage_of(written),
+        engine="DeepSpeedEngine",
+        data_parallel=data_parallel,
+        stage=stage,
         precision="bfloat16" if wants("bf16", "bfloat16") else "float16" if wants("fp16") else "float32",
         optimizer=kind.lower() if isinstance(kind, str) else None,
-        scheduler=schedule if isinstance(schedule, str) else None,
-        data_parallel=data_parallel,
+        scheduler=scheduler if isinstance(scheduler, str) else None,
+        schedule=schedule,
+        warms_up=(number(schedule.get("warmup_num_steps")) or 0) > 1,
+        peak=float(peak) if peak is not None else None,
+        batch=int(fitting[0]) if fitting and alone else None,
+        clipping=float(clipping) if clipping else None,
+        activation_checkpointing=bool(section(run, "activation_checkpointing")),
+        offload_optimizer=_offloaded(run, "offload_optimizer", ("cpu_offload",)),
+        offload_parameters=_offloaded(run, "offload_param", ("cpu_offload_param",)),
+        parameters_split=(ranks if stage == 3 else 1) if stage and alone else None,
+        optimizer_split=ranks if stage and alone else None,
+        accumulated_in=DTYPES.get(str(sums).lower()) if sums else None,
+        reduced_in=DTYPES.get(str(reduction).lower()) if reduction else None,
+        gather_on_save=stage == 3 and on(section(run, "zero_optimization").get("stage3_gather_16bit_weights_on_model_save")),
     )
+
+
+def _offloaded(run: dict[str, Any], block: str, switches: tuple[str, ...]) -> str | None:
+    zero = section(run, "zero_optimization")
+    device = section(zero, block).get("device")
+    if device in ("cpu", "nvme"):
+        return str(device)
+    return "cpu" if any(on(zero.get(switch)) for switch in switches) and block not in zero else None

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import traceback
+from importlib import import_module
 from typing import Any
 
 
@@ -21,14 +22,18 @@ class Notes:
         self._file.flush()
 
 
-def run(request: dict[str, Any], rank: int) -> None:
-    """Train as the request says, and end this process: interpreter exit under a process group has been seen to abort."""
-    notes = Notes(rank)
-    try:
-        from dslint.verify.engines import deepspeed
+# phase of a job -> the function of the engine's module, and what its result is called
+PHASES = {"train": ("train", "report"), "resume": ("resume", "resumed"), "reshape": ("resume", "reshaped")}
 
-        notes.write(report=deepspeed.train(request, rank, lambda phase: notes.write(phase=phase)))
-        deepspeed.wait_for_all()
+
+def run(request: dict[str, Any], rank: int) -> None:
+    """Do the request's phase with its engine, and end this process: interpreter exit under a process group has been seen to abort."""
+    notes = Notes(rank)
+    function, result = PHASES[request["phase"]]
+    try:
+        engine = import_module(f"dslint.verify.engines.{request['engine']}")
+        notes.write(**{result: getattr(engine, function)({**request, "rank": rank}, rank, lambda phase: notes.write(phase=phase))})
+        engine.wait_for_all()
         code = 0
     except BaseException as error:
         notes.write(error=describe(error))

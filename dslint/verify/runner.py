@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from dslint.verify import judge, known
+from dslint.verify import checks, judge, known
 from dslint.verify.outcome import Outcome, Substitution
 from dslint.verify.pool import Pool, ServerDied
 from dslint.verify.prepare import Prepared, prepare
@@ -103,6 +103,10 @@ def _request(prepared: Prepared, steps: int, text: str | None) -> dict[str, Any]
         "optimizer": optimizer,
         "steps": steps,
         "text": text,
+        "engine": prepared.engine,
+        "clipping": prepared.declared.clipping,
+        "gather_on_save": prepared.declared.gather_on_save,
+        "phases": [("train", prepared.ranks), ("resume", prepared.ranks)],
     }
 
 
@@ -118,11 +122,12 @@ def _judged(base: Outcome, prepared: Prepared, answer: dict[str, Any]) -> Outcom
     if answer["timed_out"]:
         return replace(base, reason=f"did not end within the time limit (in: {judge.last_phase(ranks)})")
     measured = judge.reports(ranks)
-    if len(measured) < prepared.ranks:
+    if len(measured) < prepared.ranks or len(judge.reports(ranks, "resumed")) < prepared.ranks:
         how = f"signal {signals[0]}" if (signals := judge.signals(ranks)) else "no word"
         return replace(base, reason=f"a rank ended with {how} (in: {judge.last_phase(ranks)})")
-    rows = judge.table(prepared, measured)
-    status, reason = judge.verdict(prepared, rows, measured)
+    run = checks.Run(prepared, measured, judge.reports(ranks, "resumed"), judge.reports(ranks, "reshaped"))
+    rows = tuple(checks.rows(run))
+    status, reason = judge.verdict(rows, prepared.reservations)
     steps = zip(*(report["losses"] for report in measured), strict=True)
     return replace(
         base,

@@ -164,10 +164,17 @@ def _lead(request: dict[str, Any], hello: dict[str, Any], scratch: str) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.environ.update(HOME=scratch, TMPDIR=scratch, MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", GLOO_SOCKET_IFNAME="lo")
-    os.environ.update(WORLD_SIZE=str(request["ranks"]), LOCAL_WORLD_SIZE=str(request["ranks"]), NCCL_SOCKET_IFNAME="lo")
+    os.environ.update(HOME=scratch, TMPDIR=scratch, MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", GLOO_SOCKET_IFNAME="lo", NCCL_SOCKET_IFNAME="lo")
     tempfile.tempdir = scratch
     jail.no_network(hello["namespaces"])
+    for phase, ranks in request["phases"]:
+        if not _phase({**request, "phase": phase, "ranks": ranks}, hello):
+            return
+
+
+def _phase(request: dict[str, Any], hello: dict[str, Any]) -> bool:
+    """One phase of a job in ranks of its own; did all of them come to its end?"""
+    os.environ.update(WORLD_SIZE=str(request["ranks"]), LOCAL_WORLD_SIZE=str(request["ranks"]))
     here = os.getpid()
     children = {}
     for rank in range(request["ranks"]):
@@ -185,9 +192,10 @@ def _lead(request: dict[str, Any], hello: dict[str, Any], scratch: str) -> None:
                     file.write(json.dumps({"exit": os.waitstatus_to_exitcode(status)}) + "\n")
                 limit = limit or time.monotonic() + GRACE
         elif limit and time.monotonic() > limit:
-            return
+            return False
         elif limit:
             time.sleep(0.01)
+    return limit is None
 
 
 def _rank(request: dict[str, Any], hello: dict[str, Any], rank: int) -> None:
@@ -195,9 +203,10 @@ def _rank(request: dict[str, Any], hello: dict[str, Any], rank: int) -> None:
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hello["gpus"]:
-        with open(f"job{rank}.json", "w", encoding="utf-8") as file:
+        name = f"{request['phase']}{rank}.json"
+        with open(name, "w", encoding="utf-8") as file:
             json.dump(request, file)
-        os.execv(sys.executable, [sys.executable, "-c", os.environ["DSLINT_BOOT"] + "rank()", f"job{rank}.json", str(rank)])
+        os.execv(sys.executable, [sys.executable, "-c", os.environ["DSLINT_BOOT"] + "rank()", name, str(rank)])
     from dslint.verify import ranks
 
     ranks.run(request, rank)

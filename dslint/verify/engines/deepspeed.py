@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,13 +16,69 @@ from deepspeed.accelerator import get_accelerator
 from deepspeed.ops.op_builder.builder import OpBuilder
 from deepspeed.runtime.config import DeepSpeedConfig
 
-from dslint.verify import learning
 from dslint.verify import model_size as size
-from dslint.verify.engines import measure
+from dslint.verify.engines import loop, measure
 from dslint.verify.engines.kernels import KERNELS, WOULD_COMPILE
 from dslint.verify.engines.model import SmallLlamaModel
+from dslint.verify.engines.watch import Watch
 
 SEED = 20
+
+
+class Trainee:
+    """DeepSpeed's engine, as the loop sees it."""
+
+    def __init__(self, engine: Any, watch: Watch) -> None:
+        self.engine = engine
+        self.watch = watch
+        self.module: torch.nn.Module = engine.module
+        self.device: torch.device = engine.device
+        self.micro_batch = int(engine.train_micro_batch_size_per_gpu())
+        self.accumulation = int(engine.gradient_accumulation_steps())
+        self.data_rank = int(dist.get_rank(group=engine.data_parallel_group))
+        self.sequence, self.vocabulary = size.SEQUENCE, size.VOCABULARY
+        self._managed = getattr(engine, "managed_gradient_accumulation", lambda: True)()
+        watch.optimizer(engine.basic_optimizer, replicas(engine))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        loss: torch.Tensor = self.engine(tokens)
+        return loss
+
+    def learn(self, loss: torch.Tensor, last: bool, factor: float) -> None:
+        self.engine.backward(loss * factor if factor != 1 else loss)
+        if self._managed or last:
+            self.engine.step()
+
+    def training(self, on: bool) -> None:
+        self.engine.train(on)
+
+    def rate(self) -> float:
+        return max(map(float, self.engine.get_lr()))
+
+    def skipped(self) -> int:
+        return int(self.engine.skipped_steps)
+
+    def norm(self) -> float | None:
+        norm = self.engine.get_global_grad_norm()
+        return None if norm is None else float(norm)
+
+    def save(self, folder: str) -> None:
+        self.engine.save_checkpoint(folder, tag="end")
+
+    def load(self, folder: str) -> bool:
+        loaded, _ = self.engine.load_checkpoint(folder, tag="end")
+        return loaded is not None
+
+    def state(self) -> Iterator[tuple[str, Any]]:
+        for name, value in measure.state(self.engine):
+            yield name, value.cpu().clone() if isinstance(value, torch.Tensor) else value
+
+
+def replicas(engine: Any) -> int:
+    """How many ranks hold the same part of the gradient when the optimizer steps."""
+    held = sum(tensor.numel() for tensor in measure.masters(engine))
+    whole = sum(getattr(parameter, "ds_numel", parameter.numel()) for parameter in engine.module.parameters() if parameter.requires_grad)
+    return int(dist.get_world_size()) if held >= whole else 1
 
 
 def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> dict[str, Any]:
@@ -30,26 +87,45 @@ def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> 
     Raises whatever the engine raises. ``say`` is told each phase as it begins.
     """
     started = time.monotonic()
-    _prepare_process(request, rank)
+    watch = Watch()
+    prepare_process(request, rank, watch)
     say("read the config")
     _read(request)
     say("initialize")
-    engine = _engine(request, SEED)
-    tokens = _tokens(engine)
+    engine = _engine(request, SEED, watch)
     say("train")
-    history = _steps(engine, tokens, request)
-    report = {"found": measure.found(engine), "bytes": measure.bytes_held(engine), **history}
-    say("save and load a checkpoint")
-    report["checkpoint"] = _checkpoint(engine, tokens, request)
+    trainee = Trainee(engine, watch)
+    report = {"found": measure.found(engine), **loop.train(trainee, request, say), "bytes": measure.bytes_held(engine)}
+    report["loss_scale"] = measure.loss_scale(engine)
+    if request["gather_on_save"]:
+        say("save the 16-bit model")
+        report["saved_16bit"] = _save_16bit(engine)
     return {**report, "device": get_accelerator().current_device_name(), "seconds": time.monotonic() - started}
+
+
+def resume(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Begin elsewhere, in a process of its own, load the checkpoint of ``train``, and go on."""
+    watch = Watch()
+    prepare_process(request, rank, watch)
+    say("initialize again")
+    return loop.resume(Trainee(_engine(request, SEED + 1, watch), watch), request, say)
+
+
+def _save_16bit(engine: Any) -> dict[str, Any]:
+    """What a script gets that asks the engine for one 16-bit file."""
+    said = engine.save_16bit_model(loop.here("model"), "pytorch_model.bin")
+    dist.barrier()
+    file = os.path.join(loop.here("model"), "pytorch_model.bin")
+    return {"said": said is not False, "bytes": os.path.getsize(file) if os.path.exists(file) else 0}
 
 
 def wait_for_all() -> None:
     dist.barrier()
 
 
-def _prepare_process(request: Mapping[str, Any], rank: int) -> None:
+def prepare_process(request: Mapping[str, Any], rank: int, watch: Watch) -> None:
     """Join the process group; make sure that no operator gets compiled; make the replacements that were asked for."""
+    watch.reductions()
     accelerator = get_accelerator()
     compile_operator = OpBuilder.jit_load
 
@@ -72,16 +148,10 @@ def _prepare_process(request: Mapping[str, Any], rank: int) -> None:
         dist_backend=accelerator.communication_backend_name() if accelerator.device_name() != "cpu" else "gloo",
         auto_mpi_discovery=False,
         verbose=False,
-        init_method="file://" + _here("group"),
+        init_method="file://" + loop.here(f"group-{request['phase']}"),
         rank=rank,
         world_size=request["ranks"],
     )
-
-
-def _here(name: str) -> str:
-    import os
-
-    return os.path.join(os.getcwd(), name)
 
 
 class _Mesh:
@@ -112,13 +182,14 @@ def _read(request: Mapping[str, Any]) -> None:
     DeepSpeedConfig(copy.deepcopy(request["written"]), mpu=_Mesh(request["meant_for"]))
 
 
-def _engine(request: Mapping[str, Any], seed: int) -> Any:
+def _engine(request: Mapping[str, Any], seed: int, watch: Watch) -> Any:
     config = copy.deepcopy(request["config"])
     checkpoint = None
     if request["activation_checkpointing"]:
         deepspeed.checkpointing.configure(mpu_=None, deepspeed_config=copy.deepcopy(config))
         checkpoint = deepspeed.checkpointing.checkpoint
     model = SmallLlamaModel(seed, checkpoint)
+    watch.layer(model)
     optimizer = _client_optimizer(request["client_optimizer"], model)
     engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), optimizer=optimizer, config=config)
     return engine
@@ -133,71 +204,3 @@ def _client_optimizer(name: str | None, model: torch.nn.Module) -> Any:
 
         return DeepSpeedCPUAdam(model.parameters(), lr=1e-3)
     return torch.optim.AdamW(model.parameters(), lr=1e-3)
-
-
-def _tokens(engine: Any) -> list[torch.Tensor]:
-    """One batch, the same in every step: a micro-batch for each accumulation step, different on each data-parallel rank."""
-    generator = torch.Generator().manual_seed(1000 + dist.get_rank(group=engine.data_parallel_group))
-    shape = (engine.train_micro_batch_size_per_gpu(), size.SEQUENCE)
-    return [
-        torch.randint(size.VOCABULARY, shape, generator=generator).to(engine.device)
-        for _ in range(max(1, engine.gradient_accumulation_steps()))  # ZenFlow sets it to 0
-    ]
-
-
-def _loss_now(engine: Any, tokens: list[torch.Tensor]) -> float:
-    """The loss on the batch, without training."""
-    engine.eval()
-    with torch.no_grad():
-        loss = sum(float(engine(micro)) for micro in tokens) / len(tokens)
-    engine.train()
-    return loss
-
-
-def _steps(engine: Any, tokens: list[torch.Tensor], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Optimizer steps until enough were taken with enough learning rate, or ``learning.MOST_STEPS`` are over.
-
-    A step that the loss scaler skips does not count as taken.
-    """
-    losses: list[float] = []
-    rates: list[float] = []
-    skipped: list[int] = []
-    before = _loss_now(engine, tokens)
-    managed = getattr(engine, "managed_gradient_accumulation", lambda: True)()
-    for step in range(learning.MOST_STEPS):
-        if len(rates) >= request["steps"] and learning.enough(rates, request["optimizer"]):
-            break
-        rate = max(map(float, engine.get_lr()))
-        total, skips = 0.0, engine.skipped_steps
-        for number, micro in enumerate(tokens, 1):
-            loss = engine(micro)
-            engine.backward(loss)
-            if managed or number == len(tokens):
-                engine.step()
-            total += loss.item()
-        losses.append(total / len(tokens))
-        if engine.skipped_steps > skips:
-            skipped.append(step)
-        else:
-            rates.append(rate)
-    return {
-        "losses": losses,
-        "rates": rates,
-        "skipped": skipped,
-        "loss_before": before,
-        "loss_after": _loss_now(engine, tokens),
-        "loss_scale": measure.loss_scale(engine),
-    }
-
-
-def _checkpoint(engine: Any, tokens: list[torch.Tensor], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Save, load into an engine that began elsewhere, and name what is not the same in it."""
-    folder = _here("checkpoint")
-    engine.save_checkpoint(folder, tag="end")
-    other = _engine(request, SEED + 1)
-    loaded, _ = other.load_checkpoint(folder, tag="end")
-    return {
-        "loaded": loaded is not None,
-        "differences": measure.differences(engine, other),
-        "losses": [_loss_now(engine, tokens), _loss_now(other, tokens)],
-    }

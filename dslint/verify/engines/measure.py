@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -54,10 +54,9 @@ def state(engine: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"scheduler {name}", value) for name, value in sorted(engine.lr_scheduler.state_dict().items()))
 
 
-def differences(one: Any, other: Any) -> list[str]:
-    """The names of the states of one engine that another has not, or has otherwise."""
-    second = dict(state(other))
-    return [name for name, value in state(one) if name not in second or not _same(value, second[name])]
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names of the states that another has not, or has otherwise."""
+    return [name for name, value in one.items() if name not in other or not _same(value, other[name])]
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -116,4 +115,14 @@ def found(engine: Any) -> dict[str, Any]:
         "clipping": engine.gradient_clipping(),
         "parameter_shard": sum(shard(parameter).numel() for parameter in parameters),
         "optimizer_shard": sum(tensor.numel() for tensor in masters(engine)),
+        "trained": sum(getattr(parameter, "ds_numel", parameter.numel()) for parameter in parameters if parameter.requires_grad),
+        "whole": sum(getattr(parameter, "ds_numel", parameter.numel()) for parameter in parameters),
+        "offload_optimizer": _offloads(engine, "cpu_offload", "offload_optimizer"),
+        "offload_parameters": _offloads(engine, "offload_param"),
+        "accumulated_in": str(engine.get_data_types()[1]).removeprefix("torch.") if hasattr(engine, "get_data_types") else None,
     }
+
+
+def _offloads(engine: Any, *names: str) -> bool:
+    """Does the optimizer wrapper keep something off the device, by its own attributes?"""
+    return any(bool(getattr(engine.optimizer, name, False)) for name in names)
