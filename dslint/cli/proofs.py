@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dslint.document import Mapping, Scalar, to_python
+from dslint.document import Document, Scalar
 from dslint.engine.diagnostics import Diagnostic
+from dslint.engine.family import Family
 from dslint.engine.run import Report
 from dslint.report.safe import printable
 from dslint.workspace import Workspace
 
 if TYPE_CHECKING:
     from dslint.verify.outcome import Outcome
+    from dslint.verify.runner import Wish
 
 State = Literal["now", "before"]
 
@@ -43,42 +45,55 @@ class Proof(NamedTuple):
         return "\n".join(lines)
 
 
-def prove(reports: Sequence[Report], before: dict[str, Report], workspace: Workspace, timeout: float) -> list[Proof]:
-    """Train with each DeepSpeed config that could be parsed: for a repaired file also with the text before, ``timeout`` seconds each."""
+def prove(
+    reports: Sequence[Report],
+    before: dict[str, Report],
+    workspace: Workspace,
+    timeout: float,
+    *,
+    together: bool = False,
+    ranks: int | None = None,
+) -> list[Proof]:
+    """Train with each launch of the files that could be parsed: one with a repaired file also as it was before, ``timeout`` seconds each.
+
+    ``together``: all files are one launch. ``ranks``: processes to train with.
+    """
     from dslint.verify.pool import Pool
+    from dslint.verify.runner import Wish
 
-    jobs: list[tuple[State, Report]] = []
-    for report in reports:
-        if report.document.file in before:
-            jobs.append(("before", before[report.document.file]))
-        jobs.append(("now", report))
-    jobs = [job for job in jobs if job[1].format == "deepspeed" and not job[1].mount and isinstance(job[1].document.root, Mapping)]
-    if not jobs:
-        return []
-    pool = Pool()
-    try:
-        return [_proof(state, report, workspace, timeout, pool) for state, report in jobs]
-    finally:
-        pool.close()
+    documents = {report.document.file: report.document for report in reports}
+    families = _families(list(documents.values()), workspace, together)
+    jobs: list[tuple[State, Family, Sequence[Report]]] = []
+    if before:
+        old = {**documents, **{file: report.document for file, report in before.items()}}
+        for family in _families(list(old.values()), workspace, together):
+            if family.files & before.keys():
+                jobs.append(("before", family, list(before.values())))
+    jobs += [("now", family, reports) for family in families]
+    with Pool() as pool:
+        return [
+            proof
+            for state, family, said in jobs
+            if (proof := _proof(state, family, said, workspace, Wish(timeout, ranks=ranks), pool)) is not None
+        ]
 
 
-def _proof(state: State, report: Report, workspace: Workspace, timeout: float, pool: Any) -> Proof:
-    from dslint.verify.runner import verify
+def _families(documents: Sequence[Document], workspace: Workspace, together: bool) -> list[Family]:
+    return [launch for launch in workspace.launches(documents, together=together) if isinstance(launch, Family)]
 
-    document = report.document
-    assert document.root is not None
-    world_size = workspace.setup(document.file).project.facts.get("world_size")
-    outcome = verify(
-        to_python(document.root),
-        context=report.context,
-        name=document.file,
-        timeout=timeout,
-        world_size=int(world_size) if world_size is not None else None,
-        text=document.text,
-        pool=pool,
-    )
-    cause = behind(outcome.error.full, report.diagnostics) if outcome.error else None
-    return Proof(state, outcome, cause)
+
+def _proof(state: State, family: Family, reports: Iterable[Report], workspace: Workspace, wish: Wish, pool: Any) -> Proof | None:
+    """The proof of one launch; None where it holds no file of a training run."""
+    from dslint.verify.runner import verify_subject
+    from dslint.verify.subject import of_family
+
+    world_size = workspace.setup(family.roots[0].document.file).project.facts.get("world_size")
+    subject = of_family(family, int(world_size) if world_size is not None else None)
+    if subject is None:
+        return None
+    outcome = verify_subject(subject, wish, pool)
+    found = [diagnostic for report in reports if report.document.file in family.files for diagnostic in report.diagnostics]
+    return Proof(state, outcome, behind(outcome.error.full, found) if outcome.error else None)
 
 
 def behind(error: str, diagnostics: Iterable[Diagnostic]) -> Diagnostic | None:

@@ -102,7 +102,7 @@ def run(arguments: tuple[str, ...], workspace: Workspace, options: Options) -> i
     if options.verify:
         from dslint.cli.proofs import prove
 
-        proofs = prove(outcome.reports, outcome.before, workspace, options.verify_timeout)
+        proofs = prove(outcome.reports, outcome.before, workspace, options.verify_timeout, together=options.launch)
     _print(outcome, proofs, options, stdin_repaired=options.fix and any(source.is_stdin for source in inputs.sources))
     if not options.exit_zero and _fails(outcome, proofs or (), options):
         outcome.at_least(ERRORS_FOUND)

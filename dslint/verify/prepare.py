@@ -62,7 +62,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """``written``: the config for the parser, meant for ``meant_for`` ranks. ``config``: the one that is run.
+    """``written``: the config for the parser, meant for ``meant_for`` ranks. ``config``: the one that is run. ``engine``: the module that runs it;
+    ``arguments``, ``adapter``, ``launcher``, ``plan``: what the roads through other frameworks need.
 
     ``reservations``: what could not be run as it is meant, so that a good end is not a proof.
     """
@@ -79,24 +80,32 @@ class Prepared:
     reservations: tuple[str, ...]
     replaced: tuple[str, ...] = ()
     engine: str = "deepspeed"
+    arguments: dict[str, Any] = field(default_factory=dict)
+    adapter: dict[str, Any] = field(default_factory=dict)
+    launcher: dict[str, Any] | None = None
+    plan: dict[str, Any] = field(default_factory=dict)
 
     @property
     def asked_optimizer(self) -> str | None:
         """The optimizer of the run, after replacements."""
+        if self.engine != "deepspeed":
+            return self.declared.optimizer
         kind = section(self.config, "optimizer").get("type")
         return kind if isinstance(kind, str) else self.client_optimizer
 
 
-def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, world_size: int | None, gpus: int) -> Prepared:
+def prepare(
+    config: dict[str, Any], context: Literal["native", "hf"] | None, world_size: int | None, gpus: int, nproc: int | None = None
+) -> Prepared:
     """``context``: who reads the file; where it is not known, the HF integration when there is an "auto" that it fills.
 
-    ``world_size``: of the run that the config is meant for, where known. ``gpus``: on this machine.
+    ``world_size``: of the run that the config is meant for, where known. ``gpus``: on this machine. ``nproc``: ranks that were asked for.
     """
     reader: Literal["native", "hf"] = context or ("hf" if fill(config, 1)[1] else "native")
     notes: list[str] = []
     reservations: list[str] = []
     run = copy.deepcopy(config)
-    ranks, model_parallel, batch_ranks = _ranks(run, gpus, notes, reservations)
+    ranks, model_parallel, batch_ranks = _ranks(run, gpus, nproc, notes, reservations)
     written = copy.deepcopy(config)
     if reader == "hf":
         written, filled = fill(config, world_size or ranks)
@@ -106,8 +115,8 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
         reservations.append("ZenFlow plans its updates over epochs and in a process of its own; a few steps on a CPU do not show them")
     meant_for = _meant_for(written, world_size, ranks)
     _rescale(run, meant_for, batch_ranks, notes)
-    _cap(run, ranks, notes)
-    _redirect(run, notes)
+    cap(run, ranks, notes)
+    redirect(run, notes)
     return Prepared(
         config=run,
         written=written,
@@ -122,12 +131,12 @@ def prepare(config: dict[str, Any], context: Literal["native", "hf"] | None, wor
     )
 
 
-def _ranks(run: dict[str, Any], gpus: int, notes: list[str], reservations: list[str]) -> tuple[int, int, int]:
+def _ranks(run: dict[str, Any], gpus: int, nproc: int | None, notes: list[str], reservations: list[str]) -> tuple[int, int, int]:
     """How many ranks to run, how many of them share one copy of the model, and by how many the batch counts.
 
     DeepSpeed's batch arithmetic knows of sequence parallelism and, without an mpu, not of tensor parallelism.
     """
-    ranks = gpus or CPU_RANKS
+    ranks = nproc or gpus or CPU_RANKS
     tensor = number(section(run, "tensor_parallel").get("autotp_size"))
     sequence = number(run.get("sequence_parallel_size"))
     if tensor and tensor > 1:
@@ -192,7 +201,7 @@ def _rescale(run: dict[str, Any], meant_for: int, data_parallel: int, notes: lis
             run[name] = value
 
 
-def _cap(run: dict[str, Any], ranks: int, notes: list[str]) -> None:
+def cap(run: dict[str, Any], ranks: int, notes: list[str]) -> None:
     """Buckets no larger than the model, partitions no larger than the world."""
     zero = section(run, "zero_optimization")
     limits = {**dict.fromkeys(BUCKETS, model_size.PARAMETERS), "zero_hpz_partition_size": ranks, "mics_shard_size": ranks}
@@ -203,7 +212,7 @@ def _cap(run: dict[str, Any], ranks: int, notes: list[str]) -> None:
             zero[name] = limit
 
 
-def _redirect(run: dict[str, Any], notes: list[str]) -> None:
+def redirect(run: dict[str, Any], notes: list[str]) -> None:
     """Files go to the scratch directory, which is the working directory of the ranks."""
     for name, key in OUTPUTS:
         here = section(run, name)
@@ -235,6 +244,11 @@ def _client_optimizer(run: dict[str, Any], notes: list[str]) -> str | None:
     name = "DeepSpeedCPUAdam" if offloaded and run.get("zero_force_ds_cpu_optimizer", True) else "AdamW"
     notes.append(f"no optimizer in the config: the script's own {name} with lr 1e-3")
     return name
+
+
+def declared_by_deepspeed(config: dict[str, Any], ranks: int) -> Declared:
+    """What a config without "auto" says of a run on this many data-parallel ranks."""
+    return _declared(config, config, ranks, ranks, ranks)
 
 
 def _declared(written: dict[str, Any], run: dict[str, Any], ranks: int, data_parallel: int, batch_ranks: int) -> Declared:

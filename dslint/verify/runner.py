@@ -1,21 +1,42 @@
-"""Verify one config: run it as it is, replace on a known error what this machine cannot do, judge what came of it."""
+"""Verify one launch: run it as it is, replace on a known error what this machine cannot do, judge what came of it."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dslint.verify import checks, judge, known
+from dslint.verify.model_size import SEQUENCE
 from dslint.verify.outcome import Outcome, Substitution
 from dslint.verify.pool import Pool, ServerDied
 from dslint.verify.prepare import Prepared, prepare
+from dslint.verify.prepare_trainer import TOTAL_STEPS, declared_after, prepare_trainer
+from dslint.verify.subject import Subject, of_config
 
 STEPS = 6
-NEEDED = ("torch", "deepspeed")
+# packages that each road needs
+NEEDED = {
+    "deepspeed": ("torch", "deepspeed"),
+    "trainer": ("torch", "deepspeed", "transformers", "accelerate"),
+    "accelerate": ("torch", "deepspeed", "transformers", "accelerate"),
+    "fsdp": ("torch", "transformers"),
+}
 INSTALL = "pip install 'dslint-train[verify]'"
 MOST_REPLACEMENTS = 6
+
+
+class Wish(NamedTuple):
+    """What the person wants of a verification. ``timeout`` in seconds, for everything. ``steps``: optimizer steps at least. ``ranks``: processes,
+    None for one on each GPU, else two. ``model``: a directory whose architecture is trained at its own width. ``sequence``: tokens of a sample.
+    """
+
+    timeout: float = 300.0
+    steps: int = STEPS
+    ranks: int | None = None
+    model: str | None = None
+    sequence: int | None = None
 
 
 def verify(
@@ -23,51 +44,48 @@ def verify(
     *,
     context: Literal["native", "hf"] | None = None,
     name: str = "config",
-    timeout: float = 300.0,
     world_size: int | None = None,
-    steps: int = STEPS,
     text: str | None = None,
     pool: Pool | None = None,
+    timeout: float = 300.0,
+    ranks: int | None = None,
 ) -> Outcome:
-    """Train a small model with a DeepSpeed config through the real engine.
+    """Train a small model with a DeepSpeed config that stands for itself.
 
-    ``timeout`` in seconds, for everything. ``world_size``: of the run that the config is meant for. ``steps``: optimizer
-    steps at least. ``text``: the file, for the reader's own syntax. ``pool``: a server to use and leave running.
+    ``world_size``: of the run that the config is meant for. ``text``: the file, for the reader's own syntax. ``pool``: a server to use and leave running.
     """
+    return verify_subject(of_config(config, context, name, world_size, text), Wish(timeout, ranks=ranks), pool)
+
+
+def verify_subject(subject: Subject, wish: Wish, pool: Pool | None = None) -> Outcome:
+    """Train a small model through the road that the subject's files take."""
     started = time.monotonic()
-    missing = [package for package in NEEDED if find_spec(package) is None]
+    missing = [package for package in NEEDED[subject.road] if find_spec(package) is None]
     if missing:
-        return Outcome(name, "unverified", f"{' and '.join(missing)} not installed: {INSTALL}")
+        return Outcome(subject.name, "unverified", f"{' and '.join(missing)} not installed: {INSTALL}")
+    if subject.road == "fsdp":
+        return Outcome(subject.name, "unverified", "FSDP is not trained here yet; its file was only checked")
     own = pool or Pool()
     try:
-        outcome = _verify(own, started + timeout, config, context, name, world_size, steps, text)
+        outcome = _verify(own, started + wish.timeout, subject, wish)
     except ServerDied as error:
-        outcome = Outcome(name, "unverified", str(error))
+        outcome = Outcome(subject.name, "unverified", str(error))
     finally:
         if pool is None:
             own.close()
     return replace(outcome, seconds=time.monotonic() - started)
 
 
-def _verify(
-    pool: Pool,
-    limit: float,
-    config: dict[str, Any],
-    context: Literal["native", "hf"] | None,
-    name: str,
-    world_size: int | None,
-    steps: int,
-    text: str | None,
-) -> Outcome:
+def _verify(pool: Pool, limit: float, subject: Subject, wish: Wish) -> Outcome:
     hello = pool.start(limit)
     if "error" in hello:
-        return Outcome(name, "unverified", f"the engine cannot be imported: {hello['error']}", versions=hello["versions"])
-    prepared = prepare(config, context, world_size, hello["gpus"])
+        return Outcome(subject.name, "unverified", f"the engine cannot be imported: {hello['error']}", versions=hello["versions"])
+    prepared = _prepared(subject, wish, hello["gpus"])
     substitutions: list[Substitution] = []
     hidden: list[str] = []
-    base = Outcome(name, "unverified", versions=hello["versions"], device="GPU" if hello["gpus"] else "CPU, gloo")
+    base = Outcome(subject.name, "unverified", versions=hello["versions"], device="GPU" if hello["gpus"] else "CPU, gloo")
     while True:
-        answer = pool.run(_request(prepared, steps, text), limit)
+        answer = pool.run(_request(prepared, subject, wish), limit)
         error = judge.first_error(answer["ranks"])
         replacement = known.match(error.full, prepared) if error and not hello["gpus"] and len(substitutions) < MOST_REPLACEMENTS else None
         if replacement is None:
@@ -82,15 +100,23 @@ def _verify(
         ranks=prepared.ranks,
         adjustments=prepared.adjustments,
         substitutions=tuple(substitutions),
-        gpu_only=() if hello["gpus"] else tuple(known.gpu_only(config)),
+        gpu_only=() if hello["gpus"] else tuple(known.gpu_only(prepared.config)),
         error=error,
     )
     prepared = replace(prepared, reservations=(*prepared.reservations, *hidden))
-    return _judged(base, prepared, answer)
+    return _judged(base, prepared, subject, answer)
 
 
-def _request(prepared: Prepared, steps: int, text: str | None) -> dict[str, Any]:
-    optimizer = prepared.declared.optimizer or "adamw"
+def _prepared(subject: Subject, wish: Wish, gpus: int) -> Prepared:
+    if subject.road == "deepspeed":
+        assert subject.deepspeed is not None
+        return prepare(subject.deepspeed, subject.context, subject.world_size, gpus, wish.ranks)
+    return prepare_trainer(subject, gpus, wish.ranks)
+
+
+def _request(prepared: Prepared, subject: Subject, wish: Wish) -> dict[str, Any]:
+    optimizer = prepared.asked_optimizer or "adamw"
+    arguments = prepared.arguments
     return {
         "config": prepared.config,
         "written": prepared.written,
@@ -101,16 +127,24 @@ def _request(prepared: Prepared, steps: int, text: str | None) -> dict[str, Any]
         "activation_checkpointing": prepared.activation_checkpointing,
         "replaced": prepared.replaced,
         "optimizer": optimizer,
-        "steps": steps,
-        "text": text,
+        "steps": wish.steps,
+        "text": subject.text,
         "engine": prepared.engine,
-        "clipping": prepared.declared.clipping,
+        "clipping": arguments.get("max_grad_norm", 1.0) if prepared.engine == "trainer" else prepared.declared.clipping,
         "gather_on_save": prepared.declared.gather_on_save,
-        "phases": [("train", prepared.ranks), ("resume", prepared.ranks)],
+        "arguments": arguments,
+        "adapter": prepared.adapter,
+        "launcher": prepared.launcher,
+        "plan": prepared.plan,
+        "model": wish.model,
+        "sequence": wish.sequence or SEQUENCE,
+        "micro_batch": arguments.get("per_device_train_batch_size", 2),
+        "total_steps": TOTAL_STEPS,
+        "phases": [("train", prepared.ranks), *([] if arguments.get("save_only_model") else [("resume", prepared.ranks)])],
     }
 
 
-def _judged(base: Outcome, prepared: Prepared, answer: dict[str, Any]) -> Outcome:
+def _judged(base: Outcome, prepared: Prepared, subject: Subject, answer: dict[str, Any]) -> Outcome:
     """The outcome of the last run."""
     ranks = answer["ranks"]
     if base.error is not None:
@@ -121,12 +155,15 @@ def _judged(base: Outcome, prepared: Prepared, answer: dict[str, Any]) -> Outcom
         return replace(base, status="fail", reason="the engine refuses it")
     if answer["timed_out"]:
         return replace(base, reason=f"did not end within the time limit (in: {judge.last_phase(ranks)})")
-    measured = judge.reports(ranks)
-    if len(measured) < prepared.ranks or len(judge.reports(ranks, "resumed")) < prepared.ranks:
+    measured, resumed = judge.reports(ranks), judge.reports(ranks, "resumed")
+    if len(measured) < prepared.ranks or (len(resumed) < prepared.ranks and not prepared.arguments.get("save_only_model")):
         how = f"signal {signals[0]}" if (signals := judge.signals(ranks)) else "no word"
         return replace(base, reason=f"a rank ended with {how} (in: {judge.last_phase(ranks)})")
-    run = checks.Run(prepared, measured, judge.reports(ranks, "resumed"), judge.reports(ranks, "reshaped"))
-    rows = tuple(checks.rows(run))
+    if prepared.engine in ("trainer", "accelerate"):
+        declared, filled = declared_after(prepared, subject, measured[0].get("filled"))
+        prepared = replace(prepared, declared=declared)
+        base = replace(base, adjustments=(*base.adjustments, *filled))
+    rows = tuple(checks.rows(checks.Run(prepared, measured, resumed, judge.reports(ranks, "reshaped"))))
     status, reason = judge.verdict(rows, prepared.reservations)
     steps = zip(*(report["losses"] for report in measured), strict=True)
     return replace(

@@ -37,6 +37,8 @@ LATE = (
     "deepspeed.runtime.superoffload.superoffload_stage3",
     "deepspeed.ops.adam",
     "dslint.verify.engines.deepspeed",
+    "dslint.verify.engines.trainer",
+    "transformers.models.llama.modeling_llama",
 )
 GRACE = 3.0
 
@@ -100,7 +102,7 @@ def _hello() -> dict[str, Any]:
                 try:
                     import_module(module)
                 except ModuleNotFoundError:
-                    if module not in LATE or module.startswith("dslint"):
+                    if module not in LATE:
                         raise
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}", "versions": versions}
@@ -164,7 +166,9 @@ def _lead(request: dict[str, Any], hello: dict[str, Any], scratch: str) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.environ.update(HOME=scratch, TMPDIR=scratch, MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", GLOO_SOCKET_IFNAME="lo", NCCL_SOCKET_IFNAME="lo")
+    os.environ.update(
+        HOME=scratch, TMPDIR=scratch, MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", GLOO_SOCKET_IFNAME="lo", NCCL_SOCKET_IFNAME="lo"
+    )
     tempfile.tempdir = scratch
     jail.no_network(hello["namespaces"])
     for phase, ranks in request["phases"]:

@@ -70,8 +70,13 @@ class Trainee:
         return loaded is not None
 
     def state(self) -> Iterator[tuple[str, Any]]:
-        for name, value in measure.state(self.engine):
-            yield name, value.cpu().clone() if isinstance(value, torch.Tensor) else value
+        return states(self.engine)
+
+
+def states(engine: Any) -> Iterator[tuple[str, Any]]:
+    """All that a checkpoint must bring back, as it is now."""
+    for name, value in measure.state(engine):
+        yield name, value.cpu().clone() if isinstance(value, torch.Tensor) else value
 
 
 def replicas(engine: Any) -> int:

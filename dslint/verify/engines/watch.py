@@ -34,17 +34,20 @@ class Watch:
         self._replicas = 1
 
     def layer(self, model: nn.Module) -> None:
-        """Count the passes through the first layer of a model, and note the precision that it computes in; call it before an engine wraps the model."""
+        """Count the passes through the first layer of a model, and note the precision that it computes in; call it before an engine wraps the model.
+
+        They are counted at its first linear module: what recomputes a layer may leave out the layer's own hooks.
+        """
         layer = next(module[0] for module in model.modules() if isinstance(module, nn.ModuleList) and len(module))
-        layer.register_forward_pre_hook(self._passed)
-        linear = next(module for module in layer.modules() if isinstance(module, nn.Linear))
+        linear = next((module for module in layer.modules() if isinstance(module, nn.Linear)), layer)
+        linear.register_forward_pre_hook(self._passed)
         linear.register_forward_hook(self._computed)
 
-    def _passed(self, layer: nn.Module, _: Any) -> None:
-        self.passes += layer.training
+    def _passed(self, linear: nn.Module, _: Any) -> None:
+        self.passes += linear.training
 
-    def _computed(self, linear: nn.Module, _: Any, output: torch.Tensor) -> None:
-        if linear.training:
+    def _computed(self, linear: nn.Module, _: Any, output: Any) -> None:
+        if linear.training and isinstance(output, torch.Tensor):
             self.compute = str(output.dtype).removeprefix("torch.")
 
     def optimizer(self, optimizer: torch.optim.Optimizer, replicas: int) -> None:
