@@ -56,7 +56,7 @@ def causes(error: BaseException) -> list[str]:
 def describe(error: BaseException) -> dict[str, Any]:
     """Type, message, causes and place (the innermost frame in an installed package) of what was raised.
 
-    ``ours``: no package but dslint had a part in it.
+    ``ours``: no package but dslint had a part in it, and it is not one that dslint raises in the place of a framework (``of_config``).
     """
     frames = traceback.extract_tb(error.__traceback__)
     installed = [frame for frame in frames if "-packages/" in frame.filename and "/dslint/verify/" not in frame.filename]
@@ -66,7 +66,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         "type": type(error).__name__,
         "message": str(error),
         "where": where,
-        "ours": not installed,
+        "ours": not installed and not getattr(error, "of_config", False),
         "causes": causes(error),
         "trace": "".join(traceback.format_exception(error))[-6000:],
     }

@@ -12,6 +12,7 @@ from dslint.verify.model_size import SEQUENCE
 from dslint.verify.outcome import Outcome, Substitution
 from dslint.verify.pool import Pool, ServerDied
 from dslint.verify.prepare import Prepared, prepare
+from dslint.verify.prepare_fsdp import prepare_fsdp
 from dslint.verify.prepare_trainer import TOTAL_STEPS, declared_after, prepare_trainer
 from dslint.verify.subject import Subject, of_config
 
@@ -63,8 +64,6 @@ def verify_subject(subject: Subject, wish: Wish, pool: Pool | None = None) -> Ou
     missing = [package for package in NEEDED[subject.road] if find_spec(package) is None]
     if missing:
         return Outcome(subject.name, "unverified", f"{' and '.join(missing)} not installed: {INSTALL}")
-    if subject.road == "fsdp":
-        return Outcome(subject.name, "unverified", "FSDP is not trained here yet; its file was only checked")
     own = pool or Pool()
     try:
         outcome = _verify(own, started + wish.timeout, subject, wish)
@@ -111,7 +110,7 @@ def _prepared(subject: Subject, wish: Wish, gpus: int) -> Prepared:
     if subject.road == "deepspeed":
         assert subject.deepspeed is not None
         return prepare(subject.deepspeed, subject.context, subject.world_size, gpus, wish.ranks)
-    return prepare_trainer(subject, gpus, wish.ranks)
+    return (prepare_fsdp if subject.road == "fsdp" else prepare_trainer)(subject, gpus, wish.ranks)
 
 
 def _request(prepared: Prepared, subject: Subject, wish: Wish) -> dict[str, Any]:
@@ -139,6 +138,8 @@ def _request(prepared: Prepared, subject: Subject, wish: Wish) -> dict[str, Any]
         "model": wish.model,
         "sequence": wish.sequence or SEQUENCE,
         "micro_batch": arguments.get("per_device_train_batch_size", 2),
+        "accumulation": arguments.get("gradient_accumulation_steps", 1),
+        "mixed": prepared.plan.get("run.mixed"),
         "total_steps": TOTAL_STEPS,
         "phases": [("train", prepared.ranks), *([] if arguments.get("save_only_model") else [("resume", prepared.ranks)])],
     }

@@ -61,7 +61,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 def _same(one: Any, other: Any) -> bool:
     """Is ``other`` what a checkpoint of ``one`` brings back? Torch loads a state in its parameter's precision, which may be lower."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and one.numel() > 1:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and one.numel() != 1:
         return one.shape == other.shape and bool(torch.equal(one.to(other.dtype).cpu(), other.cpu()))
     if isinstance(one, (torch.Tensor, int, float)) and isinstance(other, (torch.Tensor, int, float)):
         return float(one) == float(other)
