@@ -15,9 +15,10 @@ class CompileRules(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root)
         sys.path.insert(0, self.root)
-        from dslint.engine.registry import write_compiled
+        from dslint.engine.registry import MIGRATIONS, rule_files, write_compiled
 
-        place = root / "build" / "rules"
-        write_compiled(map(str, sorted((root / "rules").rglob("*.yaml"))), str(place))
-        for module in sorted(place.glob("compiled_*.py")):
-            build_data["force_include"][str(module)] = f"dslint/_data/rules/{module.name}"
+        for part in ("", MIGRATIONS):
+            place = root / "build" / "rules" / part
+            write_compiled(rule_files(str(root / "rules" / part)), str(place))
+            for module in sorted(place.glob("compiled_*.py")):
+                build_data["force_include"][str(module)] = (Path("dslint/_data/rules") / part / module.name).as_posix()

@@ -17,7 +17,7 @@ from dslint.engine.rules import Rule
 from dslint.explanation import example_text, explained_any, fix_text
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ("index", "start", "settings", "ci", "convert", "editors", "custom-rules", "verify")
+GUIDES = ("index", "start", "settings", "ci", "convert", "migrate", "editors", "custom-rules", "verify")
 
 MARKUP = str.maketrans({**{mark: f"\\{mark}" for mark in "\\`*_[]#"}, **{mark: f"&#{ord(mark)};" for mark in "<>|{}"}})
 

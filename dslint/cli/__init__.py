@@ -21,6 +21,7 @@ COMMANDS = {
     "rules": "List every rule.",
     "show": "Show the run as it will be, each value with its origin.",
     "convert": "Write the run for another framework, with an account of every key.",
+    "migrate": "Bring older configs to a release of their framework, comments and all.",
     "diff": "Show what two runs would train differently, across frameworks.",
     "memory": "Say what a run needs of GPU, host and disk, and whether it fits.",
     "config": "Show the settings that hold for a file, and from where.",

@@ -13,11 +13,11 @@ def no(value: Any) -> bool:
 
 
 def isin(value: Any, choices: Any) -> bool:
-    return value is not MISSING and choices is not MISSING and value in choices
+    return value is not MISSING and choices is not MISSING and choices is not None and value in choices
 
 
 def notin(value: Any, choices: Any) -> bool:
-    return value is not MISSING and choices is not MISSING and value not in choices
+    return value is not MISSING and choices is not MISSING and choices is not None and value not in choices
 
 
 def item(value: Any, index: int) -> Any:

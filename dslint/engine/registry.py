@@ -14,6 +14,7 @@ from dslint.engine.rules import Rule, RuleText
 from dslint.schema.data import data_path
 
 COMPILER_FILES = ("conditions.py", "functions.py", "parse_rules.py", "rules.py")
+MIGRATIONS = "migrations"
 _user_texts: dict[str, RuleText] = {}
 
 
@@ -21,6 +22,14 @@ _user_texts: dict[str, RuleText] = {}
 def all_rules() -> tuple[Rule, ...]:
     """Every built-in rule, in the order of the files' names. Raises RuleError when the checkout's YAML cannot be read."""
     rules: tuple[Rule, ...] = _compiled("rules")["RULES"]
+    return rules
+
+
+@cache
+def migrations() -> tuple[Rule, ...]:
+    """What brings a config to a later release, in the form of rules; ``dslint check`` does not look at them. Raises RuleError."""
+    rules: tuple[Rule, ...] = _compiled("rules", MIGRATIONS)["RULES"]
+    _user_texts.update(_compiled("texts", MIGRATIONS)["TEXTS"])
     return rules
 
 
@@ -54,13 +63,13 @@ def load_user_rules(files: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(compiled)
 
 
-def _compiled(kind: str) -> dict[str, Any]:
-    """The names of the compiled module ``rules`` or ``texts``."""
-    folder = data_path("rules")
+def _compiled(kind: str, part: str = "") -> dict[str, Any]:
+    """The names of the compiled module ``rules`` or ``texts``, of the rules themselves or of a part that stands for itself."""
+    folder = os.path.join(data_path("rules"), part)
     shipped = os.path.join(folder, f"compiled_{kind}.py")
     if os.path.exists(shipped):
         return _imported(shipped)
-    files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".yaml"))
+    files = rule_files(folder)
     place = os.path.join(_cache_directory(), f"rules-{_state(files)}")
     cached = os.path.join(place, f"compiled_{kind}.py")
     if not os.path.exists(cached):
@@ -69,6 +78,13 @@ def _compiled(kind: str) -> dict[str, Any]:
         except OSError:  # no cache can be written here: compile again each time
             return _executed(_source(files, builtin=True)[("rules", "texts").index(kind)])
     return _imported(cached)
+
+
+def rule_files(folder: str) -> list[str]:
+    """The YAML files of a folder of rules, without the migrations where it is not theirs."""
+    found = (os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".yaml"))
+    own = os.path.join(folder, MIGRATIONS) + os.sep
+    return sorted(file for file in found if not file.startswith(own))
 
 
 def write_compiled(files: Iterable[str], place: str) -> None:

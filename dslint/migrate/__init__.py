@@ -1,0 +1,1 @@
+"""An older config brought to a later release of its framework."""
