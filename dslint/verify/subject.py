@@ -70,7 +70,11 @@ def of_family(family: Family, world_size: int | None) -> Subject | None:
     elif main.form.name in ("axolotl", "llamafactory"):
         arguments = dict(_arguments(plan))
     sharded = plan.get("engine.kind") == "fsdp" or (main.form.name == "fsdp")
-    road: Road = "fsdp" if sharded else "accelerate" if main.form.name == "accelerate" else "trainer"
+    if main.form.name == "accelerate" and not sharded and plan.get("engine.kind") != "deepspeed":
+        # plain data parallelism: what the launcher sets is the precision, and the Trainer goes the same way
+        arguments = dict(_arguments(plan)) | {kind: plan.get("precision.mixed") == kind for kind in ("bf16", "fp16")}
+        launcher = None
+    road: Road = "fsdp" if sharded else "accelerate" if main.form.name == "accelerate" and arguments is None else "trainer"
     text = config.document.text if config is not None and not config.mount else None
     found = _plain(config) if config is not None else None
     return Subject(main.document.file, road, main.form.name, found, arguments, launcher, plan, stated, "hf", world_size, text)

@@ -102,8 +102,9 @@ def launched(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lau
         ({**AUTOS, "zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": True}, "optimizer": ADAMW}, {}),
         ({**AUTOS, "optimizer": ADAMW}, {"gradient_checkpointing": True, "lr_scheduler_type": "cosine", "warmup_steps": 3}),
         ({**AUTOS, "zero_optimization": {"stage": 0}}, {"bf16": False}),
+        ({**AUTOS, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}, {}),
     ],
-    ids=["zero2", "zero3-gathered", "checkpointing-cosine", "zero0-fp32"],
+    ids=["zero2", "zero3-gathered", "checkpointing-cosine", "zero0-fp32", "zero3-parameters-on-cpu"],
 )
 def test_the_trainer_fills_in_and_trains(launched: Launched, config: dict[str, Any], arguments: dict[str, Any]) -> None:
     outcome = launched({"train.yaml": {**ARGUMENTS, **arguments, "deepspeed": "ds.json"}, "ds.json": config})
@@ -168,6 +169,20 @@ def test_accelerates_launcher_trains(launched: Launched, stage: int) -> None:
     outcome = launched({"accelerate.yaml": {**LAUNCHER, "distributed_type": "DEEPSPEED", "deepspeed_config": block}})
     assert outcome.status == "pass", outcome.render()
     assert {row.what: row.found for row in outcome.table}["ZeRO stage"] == str(stage)
+
+
+def test_accelerates_launcher_without_an_engine_is_data_parallel(launched: Launched) -> None:
+    outcome = launched({"accelerate.yaml": {**LAUNCHER, "distributed_type": "MULTI_GPU"}})
+    assert outcome.status == "pass", outcome.render()
+    found = {row.what: row.found for row in outcome.table}
+    assert (found["engine"], found["precision"]) == ("DistributedDataParallel", "bfloat16")
+
+
+def test_an_architecture_that_cannot_be_made_small_is_replaced(launched: Launched, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps({"model_type": "deepseek_v3", "num_hidden_layers": 61}))
+    outcome = launched({"lf.yaml": {**LLAMAFACTORY, "model_name_or_path": "model", "template": "deepseek3"}})
+    assert outcome.status == "pass", outcome.render()
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ SMALL = {
     "n_routed_experts": 4,
     "num_experts_per_tok": 2,
 }
+# sizes of architectures that have more of them than can be made small together: latent attention, state spaces
+OF_THEIR_OWN = ("kv_lora_rank", "qk_nope_head_dim", "state_size", "mamba_d_state", "linear_num_value_heads")
 # tokens of a tokenizer that a small vocabulary does not have
 TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 LAYERS_OF_A_DIRECTORY = 2
@@ -38,7 +40,8 @@ def build(request: Mapping[str, Any], seed: int) -> Any:
     config = _of_directory(request["model"]) if request["model"] else _small(request)
     config.use_cache = False
     model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
-    return model.float()
+    sharded = any(hasattr(parameter, "ds_id") for parameter in model.parameters())
+    return model if sharded else model.float()  # under zero.Init DeepSpeed has given each parameter its type already
 
 
 def _of_directory(folder: str) -> Any:
@@ -52,6 +55,8 @@ def _of_directory(folder: str) -> Any:
 def _small(request: Mapping[str, Any]) -> Any:
     kind = architecture(request)
     known = AutoConfig.for_model(kind)
+    if any(hasattr(known, name) for name in OF_THEIR_OWN):
+        kind, known = "llama", AutoConfig.for_model("llama")
     sizes = {name: value for name, value in SMALL.items() if hasattr(known, name)}
     extra = {"tie_word_embeddings": tied} if (tied := request["plan"].get("model.tied_embeddings")) is not None else {}
     return AutoConfig.for_model(kind, **sizes, **TOKENS, **extra)
