@@ -11,7 +11,7 @@ from dslint.engine.diagnostics import Fix
 from dslint.engine.versions import parse_version
 from dslint.engine.view import Finding, View
 from dslint.formats.axolotl import ATTENTION
-from dslint.nearest import did_you_mean, nearest
+from dslint.nearest import nearest
 from dslint.schema.lookup import Schema
 from dslint.schema.missing import MISSING
 
@@ -20,6 +20,8 @@ IMPLEMENTATIONS = (
     "eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "varlen",
     "xformers", "sage", "fp8",
 )  # fmt: skip
+# names of torch for what transformers calls otherwise
+COMMON = {"adamw": "adamw_torch", "adam": "adamw_torch"}
 SHORT = {"flash": "flash_attention_2", "flex": "flex_attention", "sdp": "sdpa"}
 # ChatTemplate of axolotl/utils/schemas/enums.py (0.21.0)
 TEMPLATES = (
@@ -155,9 +157,9 @@ def _unknown_choice(view: View, key: str, known: tuple[str, ...]) -> Iterator[Fi
     value = view.get(key)
     if not isinstance(value, str) or value in known or view.get("plugins") is not MISSING:
         return
-    near = nearest(value, known)
+    near = COMMON.get(value.lower()) or nearest(value, known)
     fixes = (Fix(f"write {near}", "unsafe", (Change("set", view.path(key), near),)),) if near else ()
-    yield Finding(key, {"hint": did_you_mean(value, known)}, fixes=fixes)
+    yield Finding(key, {"hint": f" (did you mean {near}?)" if near else ""}, fixes=fixes)
 
 
 @check("axolotl-grpo-groups")

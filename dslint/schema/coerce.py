@@ -36,6 +36,9 @@ def coerce(info: KeyInfo, value: Any) -> Outcome:
     held = _typed(info, value)
     if held is NOT_COERCED:
         return _refused(info)
+    if isinstance(held, str) and info.enum is not None and info.coerce == "pydantic" and "boolean" in info.type and held not in info.enum:
+        # a choice or a bool: what is none of the words may still be read as true or false
+        held = word if (word := _made("boolean", held, info.coerce)) is not NOT_COERCED else held
     if info.enum is not None and (held.lower() if info.casefold and isinstance(held, str) else held) not in _choices(info):
         return Outcome(False, kind="enum", expected=f"expected one of {', '.join(map(str, info.enum))}")
     if (bound := _out_of_bounds(info, held)) is not None:

@@ -59,7 +59,9 @@ NAMES = frozenset(KeyInfo._fields)
 
 
 class Block(NamedTuple):
-    """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions. ``required``: names."""
+    """One object of the config. ``unknown``: what happens to a key that is not in ``keys``. ``gone``: keys of other versions. ``required``: names.
+    ``deciding``: keys whose value says which block a sibling is.
+    """
 
     name: str
     unknown: str
@@ -67,6 +69,7 @@ class Block(NamedTuple):
     aliases: Mapping[str, str]
     gone: Mapping[str, KeyInfo]
     required: tuple[str, ...]
+    deciding: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -121,7 +124,9 @@ class VersionedSchema:
         unknown = raw["unknown"]
         for change in raw.get("unknown_changes", ()):
             unknown = change["unknown"] if _numbers(change["since"]) <= version else unknown
-        return Block(name, unknown, keys, aliases, gone, tuple(key for key, info in keys.items() if info.required))
+        required = tuple(key for key, info in keys.items() if info.required)
+        deciding = frozenset(info.by_type.key for info in keys.values() if info.by_type is not None)
+        return Block(name, unknown, keys, aliases, gone, required, deciding)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,10 @@ def joined(block: str, name: str) -> str:
 
 def _block(resolved: Resolved, node: Mapping, path: Path, prefix: str, block: Block) -> None:
     resolved.blocks[prefix] = block
-    for entry in node.entries:
+    entries = node.entries
+    if block.deciding:
+        entries = sorted(entries, key=lambda entry: block.aliases.get(entry.name, entry.name) not in block.deciding)
+    for entry in entries:
         name = block.aliases.get(entry.name, entry.name)
         info = block.keys.get(name)
         here, canonical = (*path, entry.name), joined(prefix, name)

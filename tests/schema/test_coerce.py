@@ -92,3 +92,10 @@ def test_what_0_14_5_made_of_values(block: str, key: str, value: Any, held: Any)
     outcome = coerce(Schema.load("deepspeed").at("0.14.5").block(block).keys[key], value)
     assert outcome.ok is (held is not None)
     assert outcome.value == held
+
+
+@pytest.mark.parametrize(("value", "held"), [("true", True), ("no", False), ("auto", "auto"), (True, True)])
+def test_a_word_or_a_switch_takes_quoted_booleans_as_pydantic_does(value: Any, held: Any) -> None:
+    bf16 = Schema.load("axolotl").at("0.21.0").block("config").keys["bf16"]
+    assert coerce(bf16, value).value == held
+    assert not coerce(bf16, "full speed").ok
