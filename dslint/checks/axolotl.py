@@ -198,6 +198,47 @@ def lora_target_pattern(view: View) -> Iterator[Finding]:
             return
 
 
+# _LORA_KERNEL_FLAGS of axolotl/utils/schemas/validation.py (0.21.0); the first three are fused with the matmul whose output they change in place
+LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel")
+MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
+
+
+@check("axolotl-selective-matmul")
+def selective_matmul(view: View) -> Iterator[Finding]:
+    """Saved matmuls whose output a fused LoRA kernel, asked for or switched on by Axolotl itself, then changes in place."""
+    if not _fused_lora(view):
+        return
+    kernels = tuple(Change("set", view.path(flag), False) for flag in LORA_KERNELS[:3])
+    fixes = (Fix("switch the kernels off", "unsafe", kernels),)
+    saved = view.get("selective_checkpointing.save")
+    for op in saved if isinstance(saved, list) else ():
+        if isinstance(op, str) and op != "attention" and any(op in matmul for matmul in MATMULS):
+            yield Finding("selective_checkpointing.save", {"what": f"save: {op}"}, fixes=fixes)
+            return
+    smallest = view.raw("selective_checkpointing.save_matmul_min_k")
+    if smallest is not MISSING and smallest:
+        yield Finding("selective_checkpointing.save_matmul_min_k", {"what": f"save_matmul_min_k: {smallest}"}, fixes=fixes)
+
+
+def _fused_lora(view: View) -> bool:
+    """Does a fused LoRA kernel run? As ``_lora_kernel_enabled`` works it out; what a model's support forbids is not known here.
+
+    An unset flag counts only where none is set: Axolotl then switches all on, but for reinforcement learning, 8-bit LoRA and remote code.
+    """
+    flags = [view.get(flag) for flag in LORA_KERNELS]
+    if True in flags[:3]:
+        return bool(_truthy(view, "adapter"))
+    if any(flag is not MISSING for flag in flags) or view.get("adapter") not in ("lora", "qlora"):
+        return False
+    eight_bit = view.get("adapter") == "lora" and _truthy(view, "load_in_8bit")
+    return not eight_bit and not any(_truthy(view, key) for key in ("rl", "nvfp4_merge_aware", "trust_remote_code"))
+
+
+def _truthy(view: View, key: str) -> bool:
+    value = view.get(key)
+    return value is not MISSING and bool(value)
+
+
 @check("axolotl-chat-template")
 def chat_template(view: View) -> Iterator[Finding]:
     value = view.get("chat_template")
