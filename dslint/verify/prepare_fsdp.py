@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dslint.verify.prepare import CPU_RANKS, MOST_ACCUMULATION, MOST_MICRO_BATCH, Declared, Prepared
+from dslint.verify.prepare_trainer import OPTIMIZERS
 from dslint.verify.subject import Subject
 
-RATE = 1e-3
+# optimizers that torch has -> a learning rate with which a small model learns in a few steps
+RATES = {"AdamW": 1e-3, "SGD": 1e-2, "Adagrad": 1e-2, "RMSprop": 1e-3}
 
 
 def prepare_fsdp(subject: Subject, gpus: int, nproc: int | None = None) -> Prepared:
     """``gpus``: on this machine; ``nproc``: ranks that were asked for."""
     plan = dict(subject.plan)
     ranks = nproc or gpus or CPU_RANKS
-    notes = ["AdamW with lr 1e-3 in place of the script's own optimizer and schedule"]
     reservations: list[str] = []
+    optimizer = _optimizer(plan.get("optimizer.type"), reservations)
+    notes = [f"{optimizer} with lr {RATES[optimizer]:g} in place of the script's own learning rate and schedule"]
     version = plan.setdefault("engine.fsdp_version", 1 if subject.form == "accelerate" else 2)
     if (sharding := plan.get("engine.sharding", "full")) in ("hybrid", "hybrid_grad_op"):
         reservations.append("hybrid sharding needs several nodes; the run sharded over all ranks")
@@ -40,8 +43,8 @@ def prepare_fsdp(subject: Subject, gpus: int, nproc: int | None = None) -> Prepa
             engine=f"FSDP{version}",
             precision="bfloat16" if mixed == "bf16" else "float32",
             data_parallel=ranks,
-            optimizer="AdamW",
-            peak=RATE,
+            optimizer=optimizer,
+            peak=RATES[optimizer],
             batch=micro * accumulation * ranks,
             clipping=float(clipping) if isinstance(clipping, (int, float)) and clipping else None,
             activation_checkpointing=bool(plan.get("engine.activation_checkpointing") or plan.get("checkpointing.on")),
@@ -57,5 +60,19 @@ def prepare_fsdp(subject: Subject, gpus: int, nproc: int | None = None) -> Prepa
             **{name: value for name, value in plan.items() if name.startswith(("model.", "engine.", "checkpointing."))},
             "run.mixed": mixed,
         },
-        arguments={"per_device_train_batch_size": micro, "gradient_accumulation_steps": accumulation},
+        arguments={
+            "per_device_train_batch_size": micro,
+            "gradient_accumulation_steps": accumulation,
+            "learning_rate": RATES[optimizer],
+        },
     )
+
+
+def _optimizer(asked: object, reservations: list[str]) -> str:
+    """torch's class of the optimizer that was asked for: AdamW where none was, and, with a reservation, where torch has none of it."""
+    name = "adamw" if asked is None else str(asked).lower()
+    known = OPTIMIZERS.get(name) or next((kind for kind in RATES if kind.lower() == name), "")
+    if known in RATES:
+        return known
+    reservations.append(f"optimizer {asked} is none of torch's; the run had AdamW in its place")
+    return "AdamW"

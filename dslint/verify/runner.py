@@ -141,8 +141,16 @@ def _request(prepared: Prepared, subject: Subject, wish: Wish) -> dict[str, Any]
         "accumulation": arguments.get("gradient_accumulation_steps", 1),
         "mixed": prepared.plan.get("run.mixed"),
         "total_steps": TOTAL_STEPS,
-        "phases": [("train", prepared.ranks), *([] if arguments.get("save_only_model") else [("resume", prepared.ranks)])],
+        "phases": _phases(prepared),
     }
+
+
+def _phases(prepared: Prepared) -> list[tuple[str, int]]:
+    """What is done one after the other, each with how many ranks; what FSDP 2 saves can be loaded on any number of them."""
+    if prepared.arguments.get("save_only_model"):
+        return [("train", prepared.ranks)]
+    portable = prepared.declared.engine == "FSDP2" and prepared.ranks > 1
+    return [("train", prepared.ranks), ("resume", prepared.ranks), *([("reshape", 1)] if portable else [])]
 
 
 def _judged(base: Outcome, prepared: Prepared, subject: Subject, answer: dict[str, Any]) -> Outcome:

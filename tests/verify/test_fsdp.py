@@ -41,6 +41,20 @@ def test_each_way_of_sharding_trains(pool: Pool, plan: dict[str, Any]) -> None:
     assert "parameters on a rank" in found
 
 
+def test_the_optimizer_is_the_one_that_is_named(pool: Pool) -> None:
+    outcome = sharded(pool, engine__fsdp_version=2, optimizer__type="sgd")
+    assert outcome.status == "pass", outcome.render()
+    found = {row.what: row.found for row in outcome.table}
+    assert found["optimizer"] == "SGD"
+    assert "checkpoint on 1 rank" in found
+
+
+def test_an_optimizer_that_torch_has_not_is_said(pool: Pool) -> None:
+    outcome = sharded(pool, engine__fsdp_version=2, optimizer__type="adamw_bnb_8bit")
+    assert (outcome.status, outcome.ranks) == ("unverified", 2), outcome.render()
+    assert "adamw_bnb_8bit" in outcome.reason
+
+
 def test_a_class_of_another_model_is_refused(pool: Pool) -> None:
     outcome = sharded(pool, engine__fsdp_version=2, model__type="llama", engine__wrap_classes=["Qwen2DecoderLayer"])
     assert outcome.status == "fail"

@@ -14,6 +14,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
     CPUOffloadPolicy,
+    FSDPModule,
     FullyShardedDataParallel,
     MixedPrecision,
     MixedPrecisionPolicy,
@@ -27,7 +28,6 @@ from dslint.verify.engines import loop, measure, models
 from dslint.verify.engines.watch import Watch
 
 SEED = 20
-RATE = 1e-3
 STRATEGIES = {"full": ShardingStrategy.FULL_SHARD, "grad_op": ShardingStrategy.SHARD_GRAD_OP, "none": ShardingStrategy.NO_SHARD}
 
 
@@ -38,7 +38,7 @@ class WrapClassUnknown(ValueError):
 
 
 class Trainee:
-    """A sharded model with AdamW, as the loop sees it."""
+    """A sharded model with its optimizer of torch, as the loop sees it."""
 
     def __init__(self, module: Any, request: Mapping[str, Any], watch: Watch, vocabulary: int) -> None:
         self.module, self.watch = module, watch
@@ -46,7 +46,8 @@ class Trainee:
         self.micro_batch, self.accumulation = request["micro_batch"], request["accumulation"]
         self.data_rank = request["rank"]
         self.sequence, self.vocabulary = request["sequence"], vocabulary
-        self.optimizer = torch.optim.AdamW(module.parameters(), lr=RATE)
+        self._rate = float(request["arguments"]["learning_rate"])
+        self.optimizer: torch.optim.Optimizer = getattr(torch.optim, request["optimizer"])(module.parameters(), lr=self._rate)
         self._limit = request["clipping"]
         self._norm: float | None = None
         watch.optimizer(self.optimizer, 1 if request["plan"].get("engine.sharding") != "none" else dist.get_world_size())
@@ -72,7 +73,7 @@ class Trainee:
         self.module.train(on)
 
     def rate(self) -> float:
-        return RATE
+        return self._rate
 
     def skipped(self) -> int:
         return 0
@@ -110,6 +111,17 @@ def _whole(tensor: Any) -> torch.Tensor:
     return whole
 
 
+def _offloads(module: torch.nn.Module) -> bool:
+    """Does torch itself keep every shard on the host between its uses? FSDP 1 is never asked to here."""
+    groups = [part._get_fsdp_state()._fsdp_param_group for part in module.modules() if isinstance(part, FSDPModule)]
+    shards = [shard for group in groups if group is not None for shard in group.fsdp_params]
+    return bool(shards) and all(shard.offload_to_cpu for shard in shards)
+
+
+def _on_host(tensors: list[torch.Tensor]) -> bool:
+    return all(tensor.device.type == "cpu" for tensor in tensors)
+
+
 def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Shard a model as the Plan says, train a few steps, save."""
     started = time.monotonic()
@@ -122,7 +134,7 @@ def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> 
     report["found"] = {
         "engine": "FSDP1" if isinstance(trainee.module, FullyShardedDataParallel) else "FSDP2",
         "world_size": dist.get_world_size(),
-        "optimizer": "AdamW",
+        "optimizer": type(trainee.optimizer).__name__,
         "wrapper": "",
         "precision": trainee.watch.compute,
         "master_precision": str(parameters[0].dtype).removeprefix("torch."),
@@ -134,8 +146,8 @@ def train(request: Mapping[str, Any], rank: int, say: Callable[[str], None]) -> 
         "trained": whole,
         "parameter_shard": held,
         "optimizer_shard": held,
-        "offload_optimizer": request["plan"].get("engine.offload_parameters") == "cpu",
-        "offload_parameters": request["plan"].get("engine.offload_parameters") == "cpu",
+        "offload_optimizer": _offloads(trainee.module) and _on_host(states),
+        "offload_parameters": _offloads(trainee.module) and _on_host(parameters),
     }
     report["bytes"] = {"parameters": measure.storage_bytes(parameters), "optimizer": measure.storage_bytes(states)}
     return {**report, "loss_scale": None, "device": str(trainee.device), "seconds": time.monotonic() - started}
