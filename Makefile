@@ -1,4 +1,4 @@
-# make demo   the main job on a broken config: check, fix, and prove it by training before and after
+# make demo   the main job on a broken config, and on a launch of two broken files: check, fix, and prove it by training before and after
 # make test   every test
 # make docs   the documentation as a static site in build/site; a broken link fails
 # All first make the environment .venv (once), from any Python 3.10 or newer.
@@ -11,12 +11,18 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test docs clean
 
 demo: $(READY)
-	@mkdir -p $(DEMO) && cp examples/broken/ds_config.json $(DEMO)/ds_config.json
+	@rm -rf $(DEMO) && mkdir -p build && cp -r examples/broken $(DEMO)
 	@echo '$$ dslint check ds_config.json'
 	@cd $(DEMO) && ../../$(VENV)/bin/dslint check ds_config.json || test $$? -eq 1
 	@echo
 	@echo '$$ dslint check --fix --unsafe-fixes --verify ds_config.json'
 	@cd $(DEMO) && ../../$(VENV)/bin/dslint check --fix --unsafe-fixes --verify ds_config.json
+	@echo
+	@echo '$$ dslint check launch/train.yaml launch/ds.json'
+	@cd $(DEMO) && ../../$(VENV)/bin/dslint check launch/train.yaml launch/ds.json || test $$? -eq 1
+	@echo
+	@echo '$$ dslint check --fix --unsafe-fixes --verify launch/train.yaml launch/ds.json'
+	@cd $(DEMO) && ../../$(VENV)/bin/dslint check --fix --unsafe-fixes --verify launch/train.yaml launch/ds.json
 
 test: $(READY)
 	$(VENV)/bin/python -m pytest
